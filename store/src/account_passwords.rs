@@ -8,9 +8,9 @@ use super::accounts::{Account, account_event_source};
 use super::authorized_apps::{add_access_revocation, revocation_event_source};
 use super::engine::sql;
 use super::event_source::event_source_for;
-use super::{Change, Store, StoreError, UpdateOutcome};
+use super::{Change, Store, StoreError, WriteOutcome};
 
-/// The effect of a new password on the apps that the account has authorised.
+/// The effect of a new password on the apps that the account has authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingAccess {
     /// Apps keep their tokens.
@@ -20,14 +20,15 @@ pub enum ExistingAccess {
 }
 
 impl Store {
-    /// Replaces a password hash with a stronger one for the same password. `NotFound` if `old_hash`
-    /// is no longer the stored hash. The credential version does not change, so sessions continue.
+    /// Replaces a password hash with a stronger one for the same password. Returns `NotFound` if
+    /// `old_hash` is no longer the stored hash. The credential version does not change, so sessions
+    /// continue.
     pub async fn rehash_password(
         &self,
         id: i64,
         old_hash: &str,
         new_hash: &str,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
             "update accounts set password = $new_hash where id = $id \
              and password = $old_hash returning id",
@@ -44,17 +45,18 @@ impl Store {
         id: i64,
         password_hash: &str,
         access: ExistingAccess,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
             "update accounts set password = $password_hash, \
              credential_version = credential_version + 1 where id = $id returning id",
             [id, password_hash]
         );
         let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
-        let revocations = revocations(events);
+        let revocation_events = revocation_events(events);
         let mut change = Change::new(events, [update, end_sessions], account_event_source(id));
         if let ExistingAccess::RevokeAt(now) = access {
-            change = change.and_events(&revocations, revocation_event_source(id, None, None, now));
+            change =
+                change.and_events(&revocation_events, revocation_event_source(id, None, None, now));
             change = add_access_revocation(change, id, None, None, now);
         }
         self.update(change).await
@@ -70,9 +72,10 @@ impl Store {
         new_hash: &str,
         kept_session: LookupKey,
         now: Timestamp,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let (id, version) = (account.id, account.credential_version);
-        // Locks the account. The version is raised last, because the other statements check it.
+        // Locks the account. The version is incremented last, because the other statements check
+        // it.
         let lock = sql!(
             "update accounts set password = password where id = $id \
              and credential_version = $version returning id",
@@ -83,9 +86,9 @@ impl Store {
             "id = $id and credential_version = $version",
             [id, version]
         );
-        let revocations = revocations(events);
+        let revocation_events = revocation_events(events);
         let session_change = Change::new(events, [lock], event_source)
-            .and_events(&revocations, revocation_event_source(id, None, Some(version), now))
+            .and_events(&revocation_events, revocation_event_source(id, None, Some(version), now))
             .and(sql!(
                 "delete from sessions where account_id = $id and lookup <> $kept_session \
                  and exists (select 1 from accounts where id = $id and credential_version = $version)",
@@ -106,7 +109,7 @@ impl Store {
     }
 }
 
-/// Returns the audit events for the apps that lose their access because of a password change.
-fn revocations(password_change: &NewAuditEvents) -> NewAuditEvents {
+/// Returns the audit events for apps whose access a password change revokes.
+fn revocation_events(password_change: &NewAuditEvents) -> NewAuditEvents {
     password_change.derive_event(AuditKind::TokenRevoke, "password change")
 }

@@ -1,6 +1,6 @@
 //! Search for accounts by a filter, in pages.
 
-use belfry_core::admin::{AccountFilter, Page, PageStart};
+use belfry_core::admin::{AccountFilter, PageRequest, PageStart};
 use belfry_core::oauth::account::Role;
 
 use super::accounts::{Account, select};
@@ -61,7 +61,7 @@ impl Store {
     pub async fn find_accounts(
         &self,
         filter: &AccountFilter,
-        page: &Page,
+        page: &PageRequest,
     ) -> Result<Vec<Account>, StoreError> {
         let mut accounts = self.read_all(page_statement(filter, page)).await?;
         if page.start == PageStart::Lowest {
@@ -72,7 +72,7 @@ impl Store {
 }
 
 /// Returns the statement that selects a page of accounts.
-fn page_statement(filter: &AccountFilter, page: &Page) -> Statement {
+fn page_statement(filter: &AccountFilter, page: &PageRequest) -> Statement {
     let (email, email_end) = (filter.email.as_deref(), filter.email.as_deref().map(prefix_end));
     match (&filter.name, email) {
         (Some(name), _) => {
@@ -127,7 +127,7 @@ mod tests {
         for migration in Migrations::default().0 {
             connection.execute_batch(migration.sqlite).unwrap();
         }
-        let page = Page { below: Some(9), above: None, start, limit: 100 };
+        let page = PageRequest { below: Some(9), above: None, start, limit: 100 };
         let Statement { sql, values, .. } = page_statement(filter, &page);
         let mut explain = connection.prepare(&format!("explain query plan {sql}")).unwrap();
         let steps = explain.query_map(params_from_iter(values), |row| row.get::<_, String>(3));

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::admins::select_account_id_statement;
 use super::engine::{Rows, Statement, from_row, sql};
 use super::event_source::{EventSource, event_source_for};
-use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
+use super::{Change, EnabledState, Store, StoreError, WriteOutcome};
 
 /// A stored account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,22 +22,22 @@ pub struct Account {
     pub name: String,
     /// The e-mail address in lower case, given by the operator. It can be used to sign in.
     pub email: Option<String>,
-    /// The e-mail address in lower case that was given at sign-up. It may belong to someone else.
+    /// The e-mail address in lower case that the user entered. It may belong to someone else.
     pub unverified_email: Option<String>,
     /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
     pub password_hash: String,
     /// The role, which determines the account's rights.
     pub role: Role,
-    /// When it was created.
+    /// The creation time.
     pub created_at: Timestamp,
-    /// When its owner last signed in.
+    /// The time of the owner's last sign-in.
     pub signed_in_at: Option<Timestamp>,
-    /// When it was disabled.
+    /// The time at which it was disabled.
     pub disabled_at: Option<Timestamp>,
-    /// When it will be deleted, at its owner's request.
+    /// The time at which it will be deleted, at its owner's request.
     pub delete_at: Option<Timestamp>,
-    /// Raised by every password change. Sessions and requests with an older version are no longer
-    /// valid.
+    /// Incremented by every password change. Sessions and requests with an older version are
+    /// invalid.
     pub credential_version: i64,
 }
 
@@ -61,7 +61,7 @@ pub enum Email {
     Unverified(String),
 }
 
-/// A failed attempt to add an account.
+/// The reason why an account was not added.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AddAccountError {
     /// An account with this name exists.
@@ -253,14 +253,14 @@ impl Store {
     }
 
     /// Replaces or removes an account's e-mail address, at its owner's request. The new one is not
-    /// verified, so it cannot be used to sign in. `NotFound` if the password was changed after
-    /// it was verified.
+    /// verified, so it cannot be used to sign in. Returns `NotFound` if the password was changed
+    /// after it was verified.
     pub async fn change_email(
         &self,
         events: &NewAuditEvents,
         account: &Account,
         email: Option<&str>,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let (id, version) = (account.id, account.credential_version);
         let email = email.map(str::to_lowercase);
         let update = sql!(
@@ -281,7 +281,7 @@ impl Store {
         &self,
         events: &NewAuditEvents,
         id: i64,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let change =
             Change::new(events, [select_account_id_statement(id)], account_event_source(id));
         self.update(change).await

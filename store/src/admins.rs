@@ -1,6 +1,5 @@
-//! Account roles and disabling. At least one enabled admin always remains once there is one: the
-//! last one is not disabled, demoted or deleted, even if several requests attempt it at the same
-//! time.
+//! Account roles and disabling. Once there is an enabled admin, at least one always remains: the
+//! last one cannot be disabled, demoted or deleted, even by concurrent requests.
 
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::account::Role;
@@ -44,7 +43,7 @@ macro_rules! is_not_last_admin {
 }
 pub(super) use is_not_last_admin;
 
-/// Returns the statement that serialises transactions that may remove an admin, so that the second
+/// Returns the statement that serializes transactions that may remove an admin, so that the second
 /// one sees the result of the first. A single row is locked instead of the admins' rows, which
 /// could be locked in different orders and cause a deadlock.
 pub(super) fn lock_admins_statement() -> Statement {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::app::{App, AppDetails};
-use belfry_core::oauth::client::{ClientProperties, GrantType, Origin};
+use belfry_core::oauth::client::{ClientProperties, GrantType, Registrar};
 use belfry_core::oauth::client_secret::{ClientSecrets, PreviousSecret};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, SplitToken};
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::engine::{FromRow, Row, Statement, from_row, sql};
 use super::event_source::{EventSource, event_source_for};
 use super::invalidation::Invalidation;
-use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
+use super::{Change, EnabledState, Store, StoreError, WriteOutcome};
 
 /// A stored app.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,21 +23,21 @@ pub struct StoredApp {
     pub app: App,
     /// The client secrets.
     pub secrets: ClientSecrets,
-    /// When it was registered.
+    /// The registration time.
     pub created_at: Timestamp,
-    /// When a user first authorised it, or when the operator or the server added it. Retention
-    /// deletes only apps without this time. Column: `used_at`.
+    /// The time at which a user first authorized it, or the operator or the server added it.
+    /// Retention deletes only apps without this time. Column: `used_at`.
     pub retained_at: Option<Timestamp>,
-    /// When it was last used, to the hour.
+    /// The time of the last use, to the hour.
     pub last_used_at: Option<Timestamp>,
-    /// When it was disabled.
+    /// The time at which it was disabled.
     pub disabled_at: Option<Timestamp>,
 }
 
 impl StoredApp {
     /// Creates a new app. Apps that the operator or the server added are not subject to retention.
     pub fn new(app: App, secret: HashedSecret, now: Timestamp) -> Self {
-        let retained_at = (app.properties.origin != Origin::Api).then_some(now);
+        let retained_at = (app.properties.registered_by != Registrar::Api).then_some(now);
         let (secrets, created_at) = (secret.into(), now);
         Self { app, secrets, created_at, retained_at, last_used_at: None, disabled_at: None }
     }
@@ -48,7 +48,7 @@ impl StoredApp {
 pub struct AppTokens {
     /// The number of valid tokens.
     pub valid_count: i64,
-    /// When the newest stored token was issued.
+    /// The issue time of the newest stored token.
     pub last_issued_at: Option<Timestamp>,
 }
 
@@ -104,8 +104,8 @@ impl FromRow for StoredApp {
         let (auth_method, grant_types) = (row.take()?, row.take::<String>()?);
         // Grant types that only a newer release knows are ignored.
         let grant_types = grant_types.split(' ').filter_map(GrantType::from_name).collect();
-        let (origin, issuer) = (row.take()?, row.take()?);
-        let properties = ClientProperties { auth_method, grant_types, origin, issuer };
+        let (registered_by, issuer) = (row.take()?, row.take()?);
+        let properties = ClientProperties { auth_method, grant_types, registered_by, issuer };
         Ok(Self {
             app: App { id, client_id, details, properties },
             secrets: ClientSecrets { current, previous },
@@ -147,11 +147,11 @@ impl Store {
         events: &NewAuditEvents,
         now: Timestamp,
         details: AppDetails,
-        origin: Origin,
+        registrar: Registrar,
     ) -> Result<(App, SplitToken), StoreError> {
         let secret = random::secret(now);
         let client_id = random::secret(now).reveal().to_owned();
-        let properties = ClientProperties::new(origin);
+        let properties = ClientProperties::new(registrar);
         let app = App { id: 0, client_id, details, properties };
         let mut stored_app = StoredApp::new(app, secret.hashed_secret(), now);
         for id in random::id_candidates(now) {
@@ -252,7 +252,7 @@ impl Store {
         events: &NewAuditEvents,
         id: i64,
         disabled_at: Option<Timestamp>,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
             "update apps set disabled_at = $disabled_at where id = $id returning id",
             [id, disabled_at]
@@ -270,7 +270,7 @@ impl Store {
         id: i64,
         secret: HashedSecret,
         previous_until: Option<Timestamp>,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
             "update apps set secret = $secret, \
              previous_secret_until = cast($previous_until as bigint), previous_secret = \
@@ -296,8 +296,8 @@ fn insert_app_statement(stored_app: &StoredApp) -> Statement {
          name, website, redirect_uris, scopes, auth_method, grant_types, registered_by, issuer, \
          created_at, used_at, last_used_at, disabled_at) values ($id, $client_id, $secret, \
          $previous_secret, $previous_until, $name, $website, $redirect_uris, $scopes, \
-         $auth_method, $grant_types, $origin, $issuer, $created_at, $retained_at, $last_used_at, \
-         $disabled_at) on conflict do nothing returning id",
+         $auth_method, $grant_types, $registered_by, $issuer, $created_at, $retained_at, \
+         $last_used_at, $disabled_at) on conflict do nothing returning id",
         [
             id = *id,
             client_id = client_id.as_str(),
@@ -310,7 +310,7 @@ fn insert_app_statement(stored_app: &StoredApp) -> Statement {
             scopes = &details.scopes,
             auth_method = properties.auth_method,
             grant_types = grant_types.join(" "),
-            origin = properties.origin,
+            registered_by = properties.registered_by,
             issuer = properties.issuer,
             created_at = stored_app.created_at,
             retained_at = stored_app.retained_at,

@@ -1,7 +1,7 @@
 //! The audit trail: events that are stored in the transaction of their change, and counted events.
 
 use belfry_core::audit::{
-    AuditKind, AuditOrigin, AuditOutcome, CountedEvent, CountedSubject, NewAuditEvents,
+    AuditKind, AuditOrigin, AuditOutcome, CountedSubject, EventCount, NewAuditEvents,
 };
 use jiff::Timestamp;
 
@@ -66,7 +66,7 @@ pub struct AuditFilter<'a> {
     pub outcome: Option<AuditOutcome>,
     /// Only events of this origin.
     pub origin: Option<AuditOrigin>,
-    /// Only events from this time on. A counted event is included if its last one is.
+    /// Only events from this time on. A counted event is included if its last occurrence is.
     pub since: Option<Timestamp>,
     /// Only events before this time.
     pub before: Option<Timestamp>,
@@ -78,12 +78,12 @@ impl Store {
         self.write(Change::new(events, [], EventSource::without_subject())).await.map(drop)
     }
 
-    /// Adds counted events to the rows of their hours and subjects.
-    pub async fn add_audit_counts(&self, events: &[CountedEvent]) -> Result<(), StoreError> {
+    /// Adds counts to the rows of their hours and subjects.
+    pub async fn add_audit_counts(&self, counts: &[EventCount]) -> Result<(), StoreError> {
         let mut change = Change::unaudited([]);
-        for event in events {
+        for events in counts {
             let CountedSubject { kind, outcome, origin, account, app, address, detail } =
-                &event.subject;
+                &events.subject;
             change = change.and(sql!(
                 "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
                  detail, account_id, app_id, count) values ($id, $first, $last, $kind, $outcome, \
@@ -92,9 +92,9 @@ impl Store {
                  when excluded.last_at > audit_events.last_at \
                  then excluded.last_at else audit_events.last_at end",
                 [
-                    id = event_id(event.hour * 3_600_000, event.subject_digest()),
-                    first = event.first,
-                    last = event.last,
+                    id = event_id(events.hour * 3_600_000, events.subject_digest()),
+                    first = events.first,
+                    last = events.last,
                     kind = kind.as_str(),
                     outcome = outcome.as_str(),
                     origin = origin.as_str(),
@@ -102,7 +102,7 @@ impl Store {
                     detail = detail.as_deref(),
                     account = *account,
                     app = *app,
-                    count = event.count
+                    count = events.count
                 ]
             ));
         }

@@ -1,7 +1,7 @@
-//! Apps authorised by an account, and revoking their access.
+//! Apps authorized by an account, and revoking their access.
 
 use belfry_core::audit::NewAuditEvents;
-use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::client::Registrar;
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
@@ -18,25 +18,25 @@ pub struct AuthorizedApp {
     pub app_id: i64,
     /// The client id.
     pub client_id: String,
-    /// The origin of its registration.
-    pub origin: Origin,
+    /// The party that registered it.
+    pub registered_by: Registrar,
     /// The name that users see.
     pub name: String,
     /// The home page.
     pub website: Option<String>,
     /// The scopes of all its active grants.
     pub scopes: Scopes,
-    /// When the oldest of these grants was created.
+    /// The creation time of the oldest of these grants.
     pub since: Timestamp,
 }
 
 from_row!(AuthorizedApp, app_columns {
-    app_id = "p.id", client_id = "p.client_id", origin = "p.registered_by", name = "p.name",
+    app_id = "p.id", client_id = "p.client_id", registered_by = "p.registered_by", name = "p.name",
     website = "p.website", scopes = "grants.scopes", since = "min(grants.created_at)"
 });
 
 impl Store {
-    /// Returns the enabled apps with an active grant from this account, in order of id.
+    /// Returns the enabled apps with an active grant from `account`, in order of id.
     pub async fn authorized_apps(
         &self,
         account: i64,
@@ -84,8 +84,9 @@ impl Store {
     }
 }
 
-/// Returns the statement that locks an account row, by an update that changes nothing, for the rest
-/// of a transaction that grants or revokes access, so that such transactions are serialised.
+/// Returns the statement that locks an account row until the end of the transaction, by an update
+/// that changes nothing. Transactions that grant or revoke access begin with it, so they are
+/// serialized.
 pub(super) fn lock_account_statement(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }

@@ -13,10 +13,10 @@ mod export;
 mod file;
 #[cfg(feature = "test-support")]
 pub(super) mod forgery;
-mod import;
 mod manifest;
 mod new_file;
 mod postgres;
+mod restore;
 mod row_check;
 mod schema;
 mod sqlite;
@@ -28,13 +28,13 @@ use belfry_core::audit::NewAuditEvent;
 use jiff::Timestamp;
 
 pub use self::file::Backup;
-pub use self::import::RestoredTokens;
 pub use self::manifest::{Manifest, TableSummary};
-pub use self::new_file::Overwrite;
+pub use self::new_file::ExistingFile;
+pub use self::restore::RestoredTokens;
 use super::{Database, Options, StoreError};
 
-/// A failed backup or restore, which changed nothing. `version` is the version of the binary that
-/// wrote the file; `database` is a path, or a URL without its password.
+/// The reason why a backup or restore failed and changed nothing. `version` is the version of the
+/// binary that wrote the file; `database` is a path, or a URL without its password.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BackupError {
@@ -88,7 +88,7 @@ pub enum BackupError {
         "the database {database} did not return the rows of table {table} as they were written; \
          nothing was restored"
     )]
-    Unverified { database: String, table: String },
+    VerificationFailed { database: String, table: String },
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -97,7 +97,7 @@ pub enum BackupError {
 /// The progress of one step of a backup or restore.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// The current operation, in one word.
+    /// The current operation, such as "restoring".
     pub step: &'static str,
     /// The number of rows so far.
     pub rows: u64,
@@ -114,20 +114,21 @@ pub async fn create_backup(
     database: &Database,
     options: &Options,
     file: &Path,
-    overwrite: Overwrite,
+    existing_file: ExistingFile,
     now: Timestamp,
     report: Option<ProgressCallback<'_>>,
 ) -> Result<Manifest, BackupError> {
     let migrations = options.migrations;
-    let export = export::Export { database, file, overwrite, migrations, now };
-    export.check_file()?;
+    let backup_options = export::BackupOptions { database, file, existing_file, migrations, now };
+    backup_options.check_file()?;
     match database {
         Database::Sqlite(path) => {
-            export::write_backup(sqlite::Transaction::begin_read(path)?, &export, report).await
+            export::write_backup(sqlite::Transaction::begin_read(path)?, &backup_options, report)
+                .await
         }
         Database::Postgres(url) => {
             let transaction = postgres::Transaction::begin_read(url, options).await?;
-            export::write_backup(transaction, &export, report).await
+            export::write_backup(transaction, &backup_options, report).await
         }
     }
 }
@@ -142,7 +143,7 @@ pub async fn restore_backup(
     event: &NewAuditEvent,
     report: ProgressCallback<'_>,
 ) -> Result<(), BackupError> {
-    let restore = import::Restore { backup, database: database.location(), tokens, event };
+    let restore = restore::Restore { backup, database: database.location(), tokens, event };
     match database {
         Database::Sqlite(path) => {
             restore.run(sqlite::Transaction::begin_exclusive(path)?, report).await

@@ -7,7 +7,7 @@ use belfry_core::audit::{NewAuditEvent, NewAuditEvents};
 use super::engine::{Batch, Grouping, Rows, Statement};
 use super::event_source::{EventSource, log_events};
 use super::invalidation::Invalidation;
-use super::{Store, StoreError, UpdateOutcome};
+use super::{Store, StoreError, WriteOutcome};
 
 /// A change, which only [`Store::write`] executes.
 pub(super) struct Change<'a> {
@@ -20,8 +20,9 @@ pub(super) struct Change<'a> {
 
 impl<'a> Change<'a> {
     /// Creates a change that begins with a batch and then inserts the events for each row of the
-    /// source, so there are no events if the change has no effect. Statements that insert the
-    /// source's rows must be in the batch; those that delete them are added later.
+    /// source. A change without effect has no source rows, and so no events. Statements that insert
+    /// the source's rows must be in the batch; those that delete them must be added with
+    /// [`Change::and`].
     pub(super) fn new(
         events: &'a NewAuditEvents,
         batch: impl Into<Batch>,
@@ -89,11 +90,11 @@ impl Store {
         rows.try_into().map_err(|_| StoreError::Unreadable("batch"))
     }
 
-    /// Writes a change whose first statement, apart from those that insert events, updates one row
-    /// and returns its key. `NotFound` if it returns none.
-    pub(super) async fn update(&self, change: Change<'_>) -> Result<UpdateOutcome, StoreError> {
+    /// Writes a change whose first statement, apart from those that insert events, writes one row
+    /// and returns its key. Returns `NotFound` if it returns none.
+    pub(super) async fn update(&self, change: Change<'_>) -> Result<WriteOutcome, StoreError> {
         let first_rows = self.write(change).await?.into_iter().next();
-        let is_updated = first_rows.is_some_and(|rows| !rows.is_empty());
-        Ok(if is_updated { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
+        let is_written = first_rows.is_some_and(|rows| !rows.is_empty());
+        Ok(if is_written { WriteOutcome::Written } else { WriteOutcome::NotFound })
     }
 }

@@ -42,10 +42,10 @@ pub enum CodeOutcome {
     Issued,
     /// The session has ended, the app no longer has the access that implied consent, or the app or
     /// the account was disabled or deleted.
-    ConsentEnded,
+    NotIssued,
 }
 
-/// A failed attempt to redeem a code.
+/// The reason why a code was not redeemed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedeemError {
     /// The code was redeemed before, for this token.
@@ -130,7 +130,7 @@ impl Store {
             scopes: &grant.scopes,
             redirect_uri: grant.binding.identifying_uri(),
             device: None,
-            begun_at: consent.at,
+            created_at: consent.at,
             pending_until: grant.expires_at,
         };
         let insert = sql!(
@@ -167,11 +167,12 @@ impl Store {
         );
         let event_source =
             event_source_for!(codes, "lookup = $lookup", [lookup = secret.lookup_key]);
-        let [mark_app, insert_grant] = new_grant.code_grant_statements();
-        let statements = [lock_account_statement(grant.account_id), insert, mark_app, insert_grant];
+        let [mark_app_authorized, insert_grant] = new_grant.code_grant_statements();
+        let statements =
+            [lock_account_statement(grant.account_id), insert, mark_app_authorized, insert_grant];
         let [_, inserted_rows, _, _] =
             self.write_rows(Change::new(events, statements, event_source)).await?;
-        Ok(if inserted_rows.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
+        Ok(if inserted_rows.is_empty() { CodeOutcome::NotIssued } else { CodeOutcome::Issued })
     }
 
     /// Finds a code, redeemed or not.

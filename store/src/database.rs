@@ -206,15 +206,15 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Returns whether an `@` follows the host of an invalid URL, as if its password contained `/`, `?`
-/// or `#`.
+/// Returns whether an `@` follows the host of an invalid URL, which suggests that the password
+/// contains `/`, `?` or `#`.
 fn has_at_sign_after_host(text: &str) -> bool {
     let after_scheme = text.split_once("://").map_or(text, |(_, after)| after);
     after_scheme.split_once(['/', '?', '#']).is_some_and(|(_, path)| path.contains('@'))
 }
 
-/// Returns whether a password was parsed only up to one of its characters, so that its rest and the
-/// real host became part of the path, the query or the fragment.
+/// Returns whether a password seems to be truncated at an unencoded character: the rest of it and
+/// the real host became part of the path, the query or the fragment.
 fn has_truncated_password(url: &Url) -> bool {
     let has_at_sign = |part: &str| part.contains('@');
     let mut parameters = url.query().into_iter().flat_map(|query| query.split('&'));
@@ -233,7 +233,7 @@ impl FromStr for SecretUrl {
     }
 }
 
-/// Serialises the URL without the password.
+/// Serializes the URL without the password.
 impl Serialize for SecretUrl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.redacted())

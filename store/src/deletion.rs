@@ -19,6 +19,8 @@ pub struct DeletedRows {
     pub tokens: usize,
     pub rulesets: usize,
     pub requests: usize,
+    pub receivers: usize,
+    pub deliveries: usize,
 }
 
 /// The outcome of deleting an account.
@@ -59,14 +61,16 @@ macro_rules! delete_rows {
 }
 
 /// The tables with rows of accounts, and the statements that delete one account's rows. Grants are
-/// locked before codes and tokens, in the same order as in sweeps.
-pub(super) const DELETE_ACCOUNT_ROWS: [(&str, &str); 6] = [
+/// locked before codes and tokens, and receivers before deliveries, in the same order as elsewhere.
+pub(super) const DELETE_ACCOUNT_ROWS: [(&str, &str); 8] = [
     ("grants", delete_rows!("grants", "account_id", "accounts", "id")),
     ("sessions", delete_rows!("sessions", "account_id", "accounts", "lookup")),
     ("codes", delete_rows!("codes", "account_id", "accounts", "lookup")),
     ("tokens", delete_rows!("tokens", "account_id", "accounts", "lookup")),
     ("rulesets", delete_rows!("rulesets", "account_id", "accounts", "scope")),
     ("requests", delete_rows!("requests", "account_id", "accounts", "lookup")),
+    ("receivers", delete_rows!("receivers", "account_id", "accounts", "id")),
+    ("deliveries", delete_rows!("deliveries", "account_id", "accounts", "id")),
 ];
 
 /// The tables with rows of apps, and the statements that delete one app's rows.
@@ -109,11 +113,11 @@ fn add_statements<'a>(
 }
 
 impl Store {
-    /// Deletes an account and everything that belongs to it. Its name is reserved, because a
-    /// different person with this name would be mistaken for its owner. The audit event contains
-    /// the name in its detail, because it can no longer be looked up.
+    /// Deletes an account and everything that belongs to it. Its name is reserved, because a new
+    /// account with this name would be mistaken for the old one. The detail of the audit event
+    /// contains the name, because it can no longer be looked up.
     ///
-    /// The admins and the account's row are locked before anything else, which serialises this with
+    /// The admins and the account's row are locked first, so the deletion is serialized with
     /// transactions that grant access.
     pub async fn delete_account(
         &self,
@@ -162,10 +166,12 @@ impl Store {
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
         let change = add_statements(deletion, &DELETE_ACCOUNT_ROWS, id);
-        let [_, _, _, account_rows, deleted_accounts, _, _, rows @ ..]: [Rows; 12] =
+        let [_, _, _, account_rows, deleted_accounts, _, _, rows @ ..]: [Rows; 14] =
             self.write_rows(change).await?;
-        let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
-        let deleted_rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
+        let [sessions, codes, tokens, rulesets, requests, receivers, deliveries] =
+            rows.map(|rows| rows.len());
+        let deleted_rows =
+            DeletedRows { sessions, codes, tokens, rulesets, requests, receivers, deliveries };
         Ok(match (deleted_accounts.is_empty(), account_rows.is_empty()) {
             (false, _) => AccountDeletionOutcome::Deleted(deleted_rows),
             (true, false) => AccountDeletionOutcome::LastAdmin,

@@ -21,8 +21,8 @@ pub struct Diagnosis {
     /// The settings that allow acknowledged writes to be lost; `None` with SQLite, or if the server
     /// does not report them.
     pub durability: Option<Durability>,
-    /// Time by which the database server's clock is ahead of ours; `None` with SQLite.
-    pub clock_difference: Option<SignedDuration>,
+    /// The database server's clock minus this machine's; `None` with SQLite.
+    pub clock_offset: Option<SignedDuration>,
 }
 
 /// PostgreSQL settings that allow acknowledged writes to be lost.

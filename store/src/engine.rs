@@ -5,6 +5,7 @@
 //! that both engines accept: named parameters, `on conflict`, `returning`, text and 64-bit
 //! integers.
 
+mod in_list;
 mod parameters;
 mod row;
 mod statement;
@@ -16,6 +17,7 @@ use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
+pub(crate) use self::in_list::{CHUNK_LEN, in_list, pad_list};
 pub(crate) use self::parameters::{NumberedSql, numbered_sql, sql, values};
 pub(crate) use self::row::{FromRow, FromValue, Row, Rows, Value, columns, from_row, read_rows};
 pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
@@ -56,7 +58,7 @@ pub(crate) trait Engine: Send + Sync {
     fn write_metrics(&self, out: &mut Exposition);
 }
 
-/// Maximum age of a successful write that proves that the database can write.
+/// Maximum age of a successful write that proves that the database accepts writes.
 const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Wraps an engine to intercept strings with NUL characters, which PostgreSQL cannot store, to
@@ -115,8 +117,8 @@ impl CheckedEngine {
         outcome
     }
 
-    /// Checks that the database responds and can write. Unless a write has just succeeded, it
-    /// writes a row and deletes it again.
+    /// Checks that the database responds and accepts writes. Unless a write has just succeeded,
+    /// writes a row and deletes it.
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         self.read(sql!("select 1")).await?;
         let last_write = *self.last_write();

@@ -43,7 +43,7 @@ impl ReadEpoch {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Epoch {
     invalidations: u64,
-    /// Until these writes end, it is unknown which value is the current one.
+    /// The number of unfinished writes. Until they end, the current value is unknown.
     writes_in_progress: u32,
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use belfry_core::audit::{AuditClient, NewAuditEvent};
 use belfry_runtime::random;
+use jiff::Timestamp;
 
 use super::StoreError;
 use super::engine::{Rows, Statement, Value, values};
@@ -97,6 +98,9 @@ macro_rules! event_columns {
     (sessions) => {
         "account_id, cast(null as bigint) as app_id"
     };
+    (receivers) => {
+        "account_id, (select app_id from tokens where lookup = receivers.token limit 1) as app_id"
+    };
     ($table:ident) => {
         "account_id, app_id"
     };
@@ -116,7 +120,7 @@ impl EventSource {
     pub(super) fn insert_statement(&self, event: &NewAuditEvent) -> Statement {
         let (address, request_id) = client_columns(event.client.as_ref());
         let mut values = values![
-            event_id = event_id(event.at.as_millisecond(), next_suffix()),
+            event_id = new_id(event.at),
             event_at = event.at,
             kind = event.kind.as_str(),
             outcome = event.outcome.as_str(),
@@ -164,7 +168,18 @@ fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) 
     (address, client.map(|client| client.request_id.as_str()))
 }
 
-/// Returns the suffix of an event id: a sequence number, which orders this process's events of one
+/// Returns a new id, which sorts by time.
+pub(super) fn new_id(at: Timestamp) -> String {
+    event_id(at.as_millisecond(), next_suffix())
+}
+
+/// Returns the time of an id, to the millisecond.
+pub(super) fn id_time(id: &str) -> Option<Timestamp> {
+    let millisecond = i64::from_str_radix(id.get(..12)?, 16).ok()?;
+    Timestamp::from_millisecond(millisecond).ok()
+}
+
+/// Returns the suffix of an id: a sequence number, which orders this process's ids of one
 /// millisecond, and random bits, which distinguish them from those of other processes.
 fn next_suffix() -> u64 {
     static SEQUENCE: AtomicU32 = AtomicU32::new(0);

@@ -1,9 +1,9 @@
 //! Grants: records that an account granted some scopes to an app.
 //!
-//! A grant begins with a code or with a token that is issued without one, in the transaction that
-//! inserts the code or token and locks the account. It is identified by the account, the app, the
-//! scopes, the redirect URI unless it is `https`, and the device. It is active while it has a valid
-//! token, so no write is needed when a token expires. Its row is deleted when the access is
+//! A grant is created with a code, or with a token that is issued without one, in the transaction
+//! that inserts the code or token and locks the account. It is identified by the account, the app,
+//! the scopes, the redirect URI unless it is `https`, and the device. It is active while it has a
+//! valid token, so no write is needed when a token expires. Its row is deleted when the access is
 //! revoked, or by the sweep that deletes its last code or token.
 
 use belfry_core::matrix::Device;
@@ -21,15 +21,15 @@ pub(super) struct NewGrant<'a> {
     pub(super) lookup: LookupKey,
     pub(super) app_id: i64,
     pub(super) scopes: &'a Scopes,
-    /// The redirect URI, if it is part of the identity.
+    /// The redirect URI, if it is part of the grant's identity.
     pub(super) redirect_uri: Option<&'a str>,
     pub(super) device: Option<&'a Device>,
-    pub(super) begun_at: Timestamp,
-    /// When the code expires; for a token that is issued without a code, its creation time.
+    pub(super) created_at: Timestamp,
+    /// The expiry time of the code; for a token that is issued without a code, its creation time.
     pub(super) pending_until: Timestamp,
 }
 
-/// The id of the existing grant for a new code or token, or a new id.
+/// SQL expression: the id of the existing grant for a new code or token, or a new id.
 macro_rules! grant_id {
     () => {
         "coalesce((select min(id) from grants where account_id = $account_id \
@@ -39,7 +39,7 @@ macro_rules! grant_id {
 }
 pub(super) use grant_id;
 
-/// SQL condition: a row of `grants` has a valid token, which also meets these conditions.
+/// SQL condition: a row of `grants` has a valid token that also meets `$conditions`.
 macro_rules! is_active {
     ($conditions:literal) => {
         concat!(
@@ -53,12 +53,14 @@ macro_rules! is_active {
 }
 pub(super) use is_active;
 
-/// The statements that begin the grant of a new code or token, if that was inserted: the app is
-/// marked as authorised, so that retention never deletes it, and the grant is inserted.
+/// Two statements that follow the insertion of a code or token, and have an effect only if it was
+/// inserted: the first marks the app as authorized, so that retention never deletes it, and the
+/// second inserts the grant.
 ///
 /// An existing grant is updated, so that a concurrent sweep does not delete it. If it is no longer
-/// active, it begins again. The app is locked first, as when it is deleted.
-macro_rules! begin_grant {
+/// active, it gets the new creation time and device name. The app is locked before the grant, as in
+/// [`Store::delete_app`], to avoid a deadlock.
+macro_rules! insert_grant_statements {
     ($grant:ident, $table:literal) => {
         [
             sql!(
@@ -68,7 +70,7 @@ macro_rules! begin_grant {
                     $table,
                     " where lookup = $lookup)"
                 ),
-                [app_id = $grant.app_id, lookup = $grant.lookup, now = $grant.begun_at]
+                [app_id = $grant.app_id, lookup = $grant.lookup, now = $grant.created_at]
             ),
             sql!(
                 concat!(
@@ -94,7 +96,7 @@ macro_rules! begin_grant {
                     granted_uri = $grant.redirect_uri(),
                     device_id = $grant.device_id(),
                     device_name = $grant.device.and_then(Device::name),
-                    now = $grant.begun_at,
+                    now = $grant.created_at,
                     pending_until = $grant.pending_until
                 ]
             ),
@@ -103,7 +105,8 @@ macro_rules! begin_grant {
 }
 
 impl NewGrant<'_> {
-    /// Returns the scopes as part of the identity, in which their order does not matter.
+    /// Returns the scopes in the form that is part of the grant's identity: sorted, because their
+    /// order does not matter.
     pub(super) fn sorted_scopes(&self) -> String {
         let stored_scopes = self.scopes.to_stored();
         let mut scopes: Vec<&str> = stored_scopes.split(' ').collect();
@@ -111,24 +114,24 @@ impl NewGrant<'_> {
         scopes.join(" ")
     }
 
-    /// Returns the redirect URI as part of the identity.
+    /// Returns the redirect URI that is part of the grant's identity; empty if none is.
     pub(super) fn redirect_uri(&self) -> &str {
         self.redirect_uri.unwrap_or_default()
     }
 
-    /// Returns the device as part of the identity.
+    /// Returns the device id that is part of the grant's identity; empty without a device.
     pub(super) fn device_id(&self) -> &str {
         self.device.map(Device::id).unwrap_or_default()
     }
 
     /// Returns the statements that mark the app and insert the grant, after the code was inserted.
     pub(super) fn code_grant_statements(&self) -> [Statement; 2] {
-        begin_grant!(self, "codes")
+        insert_grant_statements!(self, "codes")
     }
 
     /// Returns the statements that mark the app and insert the grant, after the token was inserted.
     pub(super) fn token_grant_statements(&self) -> [Statement; 2] {
-        begin_grant!(self, "tokens")
+        insert_grant_statements!(self, "tokens")
     }
 }
 
@@ -159,12 +162,12 @@ impl Store {
     }
 
     /// Returns the id of the device to which a token was issued, if any.
-    pub async fn token_device_id(&self, token: LookupKey) -> Result<Option<String>, StoreError> {
+    pub async fn token_device_id(&self, lookup: LookupKey) -> Result<Option<String>, StoreError> {
         let select = sql!(
             "select g.device_id from tokens t join grants g on g.account_id = t.account_id \
-             and g.app_id = t.app_id and g.id = t.grant_id where t.lookup = $token \
+             and g.app_id = t.app_id and g.id = t.grant_id where t.lookup = $lookup \
              and g.device_id <> ''",
-            [token]
+            [lookup]
         );
         self.read_one(select).await
     }

@@ -26,8 +26,8 @@ macro_rules! last_use {
 }
 pub(super) use last_use;
 
-/// Maximum number of tokens whose use is collected between two flushes. Uses of more tokens are
-/// recorded by later requests. This bounds memory and writes.
+/// Maximum number of tokens whose use is collected between two flushes, to bound memory and writes.
+/// Uses of other tokens are recorded by later requests.
 const MAX_TOKENS: usize = 1000;
 
 /// Maximum number of apps whose use without a token is collected.
@@ -36,7 +36,7 @@ const MAX_APPS: usize = 100_000;
 /// Statements per transaction of a flush.
 const FLUSH_BATCH_LEN: usize = 100;
 
-/// The last use of a token known to this node, in seconds since the Unix epoch.
+/// The last use of a token that this node knows, as Unix time in seconds.
 #[derive(Debug)]
 pub(super) struct LastUse(AtomicI64);
 
@@ -49,8 +49,8 @@ impl LastUse {
         Timestamp::from_second(self.0.load(Ordering::Relaxed)).ok()
     }
 
-    /// Returns whether a use at this time must be stored, because it is at least an hour later, or
-    /// at least an hour earlier after the clock was set back.
+    /// Returns whether a use at `now` must be stored, because it is at least an hour later, or at
+    /// least an hour earlier after the clock was set back.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
         now.as_second().abs_diff(self.0.load(Ordering::Relaxed)) >= PRECISION_SECONDS.unsigned_abs()
     }
@@ -183,7 +183,7 @@ mod tests {
             recorder.record_token(lookup(number), 1, &LastUse::new(None), timestamp(9));
         }
         recorder.record_token(lookup(MAX_TOKENS), 2, &last_use, timestamp(9));
-        assert!(last_use.is_outdated(timestamp(9)), "the next request tries again");
+        assert!(last_use.is_outdated(timestamp(9)), "the next request records the use");
         let uses = recorder.take_pending();
         assert_eq!((uses.tokens.len(), uses.apps.len()), (MAX_TOKENS, 1));
 

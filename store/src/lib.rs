@@ -1,8 +1,8 @@
-//! Persistence of accounts, apps, authorization requests, codes, tokens, sessions and rulesets,
-//! with two engines: SQLite and PostgreSQL.
+//! Persistence of accounts, apps, authorization requests, codes, tokens, sessions, rulesets,
+//! receivers and deliveries, with two engines: SQLite and PostgreSQL.
 //!
-//! The changes of a method are durable when it returns, and atomic unless it works in batches, such
-//! as a sweep. The interface has no transactions.
+//! The changes of a method are durable when it returns. They are atomic, unless it works in
+//! batches, like a sweep. The interface has no transactions.
 
 mod account_import;
 mod account_passwords;
@@ -19,12 +19,14 @@ mod change;
 mod codes;
 mod database;
 mod deletion;
+mod deliveries;
 mod diagnosis;
 mod engine;
 mod epochs;
 mod event_source;
 mod grants;
 mod invalidation;
+mod lanes;
 mod last_use;
 pub mod metrics;
 mod migrations;
@@ -32,6 +34,8 @@ mod new_rows;
 mod outage;
 mod pending_deletion;
 mod postgres;
+mod receiver_list;
+mod receivers;
 mod requests;
 mod retention;
 mod rule_writes;
@@ -42,6 +46,7 @@ mod subjects;
 #[cfg(feature = "test-support")]
 pub mod test_support;
 mod tokens;
+mod vapid_keys;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -63,7 +68,7 @@ pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 pub use self::backup::{
-    Backup, BackupError, Manifest, Overwrite, Progress, ProgressCallback, RestoredTokens,
+    Backup, BackupError, ExistingFile, Manifest, Progress, ProgressCallback, RestoredTokens,
     TableSummary, create_backup, restore_backup,
 };
 use self::cache::Cache;
@@ -72,21 +77,29 @@ pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletionOutcome, DeletedAccount, DeletedRows};
+pub use self::deliveries::{
+    AttemptRecord, ClaimedDelivery, DeliveryKey, DeliveryOutcome, DeliveryResult, LaneBacklog,
+    LoggedDelivery, MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus,
+};
 pub use self::diagnosis::{Diagnosis, Durability};
 use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value, read_rows};
 pub use self::epochs::ReadEpoch;
+pub use self::lanes::Lane;
 use self::last_use::UseRecorder;
 pub use self::migrations::{Migration, Migrations, SchemaPolicy};
 use self::new_rows::NewRows;
+pub use self::receiver_list::{ListedReceiver, ReceiverOwner};
+pub use self::receivers::{MAX_RECEIVERS, NewReceiver, SetReceiverOutcome, StoredReceiver};
 pub use self::requests::StoredRequest;
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
     RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, StoredRulesets,
 };
-pub use self::sessions::{AccountSession, Session, SessionUse};
+pub use self::sessions::{AccountSession, Session, SessionSummary};
 pub use self::sqlite::create_private_directory;
 pub use self::tokens::{NewToken, StoredToken};
+pub use self::vapid_keys::{VapidKeyRow, VapidKeyUse};
 use crate::metrics::{CacheStatus, families};
 
 /// A handle to the database and its cache.
@@ -133,12 +146,13 @@ impl From<EnabledState> for Value {
     }
 }
 
-/// The outcome of an update.
+/// The outcome of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UpdateOutcome {
-    /// The row was updated.
-    Updated,
-    /// There is no such row, or it does not meet the condition of the update.
+pub enum WriteOutcome {
+    /// The row was inserted, updated or deleted.
+    Written,
+    /// The row, or one that it belongs to, does not exist or does not meet the condition of the
+    /// write; nothing was written.
     NotFound,
 }
 
@@ -149,16 +163,16 @@ pub enum SignInOutcome {
     SignedIn,
     /// The password was changed after it was verified, or the account or the app was disabled or
     /// deleted; nothing was added.
-    PasswordChanged,
+    Rejected,
 }
 
 impl SignInOutcome {
     fn from_rows(inserted_rows: &[Row]) -> Self {
-        if inserted_rows.is_empty() { Self::PasswordChanged } else { Self::SignedIn }
+        if inserted_rows.is_empty() { Self::Rejected } else { Self::SignedIn }
     }
 }
 
-/// A failed read or write. `database` is a path, or a URL without its password.
+/// The reason why a database operation failed. `database` is a path, or a URL without its password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StoreError {
@@ -168,14 +182,18 @@ pub enum StoreError {
     /// The user that runs this process may not open the files, or their file system is read-only.
     #[error("cannot open the database {database}: {reason}")]
     Inaccessible { database: String, reason: String },
+    /// The file is damaged or not a SQLite database.
+    #[error("cannot open the database {database}: {reason}")]
+    Damaged { database: String, reason: String },
     /// PostgreSQL cannot be reached, or does not accept connections yet.
     #[error("cannot open the database {database}: {reason}")]
     Unreachable { database: String, reason: String },
-    /// The database was migrated by a newer version with which this one is not compatible.
+    /// The database was migrated by an incompatible newer version.
     #[error(
-        "the database {database} was written by a newer belfry with schema version {version}, and \
-         this belfry {} has {supported_version}, where {compatible_from} is needed: upgrade this \
-         binary to the newer version, or restore a backup from before the upgrade of the database",
+        "the database {database} was written by a newer belfry with schema version {version}; \
+         this belfry {} supports schema version {supported_version}, but {compatible_from} is \
+         required: upgrade this binary to the newer version, or restore a backup from before the \
+         upgrade of the database",
         env!("CARGO_PKG_VERSION")
     )]
     Newer { database: String, version: i64, compatible_from: i64, supported_version: i64 },
@@ -186,7 +204,7 @@ pub enum StoreError {
          database away and start with a new one"
     )]
     PreRelease { database: String, version: i64 },
-    /// The database is temporarily unavailable; a retry may succeed.
+    /// The database cannot be reached, or its file or disk cannot be used; a retry may succeed.
     #[error("database unavailable: {0}")]
     Unavailable(String),
     /// A string contains a NUL character, which PostgreSQL cannot store.
@@ -244,7 +262,7 @@ pub enum Access {
 }
 
 impl Store {
-    /// Time within which a running server notices the writes of another process. PostgreSQL
+    /// Time within which a running server detects the writes of another process. PostgreSQL
     /// notifies it within milliseconds; a SQLite file is polled.
     pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
 
@@ -300,7 +318,7 @@ impl Store {
         self.cache.status()
     }
 
-    /// Checks that the database responds and can write.
+    /// Checks that the database responds and accepts writes.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.ping().await
     }
@@ -346,7 +364,7 @@ impl Store {
     }
 }
 
-/// Serialises a value as JSON, for a column.
+/// Serializes a value as JSON, for a column.
 fn to_json(value: &impl Serialize) -> Result<Value, StoreError> {
     serde_json::to_string(value).map(Value::from).map_err(|_| StoreError::Unreadable("document"))
 }

@@ -52,7 +52,7 @@ pub(crate) struct SqliteMetrics {
     pub(crate) write_queue: Gauge,
     #[default(Histogram::durations())]
     pub(crate) commit_durations: Histogram,
-    #[default(Histogram::numbers())]
+    #[default(Histogram::counts())]
     pub(crate) commit_writes: Histogram,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct PostgresMetrics {
     pub(crate) waiting_operations: Gauge,
     #[default(Histogram::durations())]
     pub(crate) commit_durations: Histogram,
-    #[default(Histogram::numbers())]
+    #[default(Histogram::counts())]
     pub(crate) commit_writes: Histogram,
     /// Time until a notification that the node sent to itself arrived.
     #[default(Histogram::durations())]
@@ -123,10 +123,10 @@ pub struct CacheStatus<'a> {
 
 /// Writes the metrics of all caches.
 pub fn write_cache_metrics(out: &mut Exposition, caches: &[CacheStatus<'_>]) {
-    let mut requests = out.family(&families::CACHE_REQUESTS);
+    let mut outcomes = out.family(&families::CACHE_LOOKUPS);
     for CacheStatus { name, lookups, .. } in caches {
-        requests.value(&[name, "hit"], lookups.hits.get());
-        requests.value(&[name, "miss"], lookups.misses.get());
+        outcomes.value(&[name, "hit"], lookups.hits.get());
+        outcomes.value(&[name, "miss"], lookups.misses.get());
     }
     let mut entries = out.family(&families::CACHE_ENTRIES);
     for cache in caches {

@@ -44,10 +44,11 @@ macro_rules! migrations {
 migrations![
     12 "0012_initial.sql" compatible from 12,
     13 "0013_session_address.sql" compatible from 12,
+    14 "0014_push.sql" compatible from 12,
 ];
 
 /// The migrations that a binary knows, in order. The default is those of this binary; tests add
-/// invented ones.
+/// simulated ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Migrations(pub &'static [Migration]);
 
@@ -90,7 +91,7 @@ impl Migrations {
             tracing::warn!(
                 found = number,
                 known = supported_version,
-                "the database was migrated by a newer belfry, which this one can run alongside"
+                "database was migrated by a compatible newer belfry"
             );
         }
         if number != 0 && number < self.oldest() {
@@ -116,8 +117,8 @@ pub(crate) const CREATE_TABLE: &str = "
 pub(crate) const INSERT_MIGRATION: &str =
     "insert into migrations (number, applied_at, compatible_from) values ($1, $2, $3)";
 
-/// The statement that inserts a row, which is then deleted or rolled back, to check that the
-/// database can be written.
+/// The statement that tests whether the database accepts writes. Its row is then deleted or rolled
+/// back.
 pub(crate) const TEST_INSERT: &str =
     "insert into migrations (number, applied_at, compatible_from) values (0, 0, 0)";
 
@@ -180,7 +181,7 @@ impl SchemaPolicy {
                 .to_owned()),
             Self::Require | Self::Create if version != 0 && version < required_version => {
                 Err(format!(
-                    "it has schema version {version}, this belfry needs {required_version}; \
+                    "it has schema version {version}, but this belfry needs {required_version}; \
                      upgrade it by starting belfry serve"
                 ))
             }
@@ -304,6 +305,7 @@ mod tests {
         for compatible in [
             "create table a (b text not null unique)",
             "create index a on b (c) where d is null",
+            "create or replace function a() returns bigint language sql as 'select 1'",
             "alter table tokens add column b text",
             "alter table tokens add column a bigint not null default 0",
         ] {
@@ -327,7 +329,8 @@ mod tests {
             Some(_) => None,
             None if statement.starts_with("create table ") => None,
             None if statement.starts_with("create index ") => None,
-            None => Some("only tables, plain indexes and columns can be added"),
+            None if statement.starts_with("create or replace function ") => None,
+            None => Some("only tables, plain indexes, columns and functions can be added"),
         }
     }
 

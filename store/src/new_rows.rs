@@ -1,10 +1,10 @@
-//! The owners of new tokens and sessions. Each owner may have a limited number of these rows.
+//! The owners of new tokens, sessions and deliveries, each of which may have a limited number of
+//! these rows.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of owners that are collected. Any others are collected when they get their next
-/// row.
+/// Maximum number of owners that are collected. Others are collected when they get their next row.
 const MAX_OWNERS: usize = 100_000;
 
 /// The owner of rows whose number is limited.
@@ -16,6 +16,8 @@ pub(super) enum RowOwner {
     Access { account: i64, app: i64 },
     /// An account with sessions.
     Account(i64),
+    /// An account with deliveries.
+    Deliveries(i64),
 }
 
 /// The owners that got a row on this node since their rows were last counted.

@@ -13,7 +13,8 @@ pub(super) struct Outage {
     unavailable: AtomicU8,
 }
 
-/// An operation. On a full disk reads succeed while writes fail, so each has its own bit.
+/// A kind of operation. Each has its own bit, because on a full disk reads succeed while writes
+/// fail.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Operation {
     Read = 1,
@@ -61,7 +62,7 @@ mod tests {
             (Write, None, true),
             (Write, None, false),
             (Read, Some(&unavailable), false),
-            // The database has responded.
+            // An error of a statement shows that the database has responded.
             (Read, Some(&failed), true),
             (Read, None, false),
         ] {

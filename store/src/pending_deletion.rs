@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use super::admins::{AccountUpdateOutcome, is_not_last_admin, lock_admins_statement};
 use super::engine::sql;
 use super::event_source::event_source_for;
-use super::{Account, AccountDeletionOutcome, Change, Store, StoreError, UpdateOutcome};
+use super::{Account, AccountDeletionOutcome, Change, Store, StoreError, WriteOutcome};
 
-/// Number of accounts that are read together.
+/// Maximum number of accounts that are read together.
 const BATCH_ACCOUNTS: i64 = 100;
 
 impl Store {
-    /// Schedules the deletion of an account. A second request does not change the time. `NotFound`
-    /// if the password was changed since it was verified.
+    /// Schedules the deletion of an account. A second request does not change the time. Returns
+    /// `NotFound` if the password was changed since it was verified.
     pub async fn request_account_deletion(
         &self,
         events: &NewAuditEvents,
@@ -47,12 +47,12 @@ impl Store {
         Ok(AccountUpdateOutcome::from_rows(&updated_rows, &account_rows))
     }
 
-    /// Cancels an account's deletion. `NotFound` if none was requested.
+    /// Cancels an account's deletion. Returns `NotFound` if none was requested.
     pub async fn cancel_account_deletion(
         &self,
         events: &NewAuditEvents,
         id: i64,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let event_source = event_source_for!(accounts, "id = $id and delete_at is not null", [id]);
         let update = sql!(
             "update accounts set delete_at = null where id = $id and delete_at is not null \

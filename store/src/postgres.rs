@@ -7,9 +7,9 @@ mod hosts;
 mod indexes;
 mod listen;
 mod migrate;
+mod pooled_connection;
 pub(super) mod pooler;
 mod server_state;
-mod session;
 mod tls;
 mod transaction;
 mod writer;
@@ -28,9 +28,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
 use self::connect_error::error_reason;
-use self::connections::{Connections, PooledSession};
+use self::connections::{ConnectionGuard, Connections};
 use self::group_commit::GroupCommit;
-pub(super) use self::hosts::{Hosts, MessageReceiver};
+pub(super) use self::hosts::{ConnectionDriver, Hosts};
 use self::listen::Listener;
 pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding, schema_version};
 use self::writer::Writer;
@@ -39,7 +39,7 @@ use super::database;
 use super::engine::{Batch, BatchResult, Engine, Grouping, Rows, Statement, Value};
 use super::{Access, Options, SecretUrl, StoreError};
 
-/// Minimum statement timeout if the database is only read: filtering a list may require reading a
+/// Minimum statement timeout if the database is only read, because filtering a list may scan a
 /// large table.
 const MIN_LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -110,7 +110,7 @@ pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client
 
 impl Engine for Postgres {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
-        let work = async move |client: &PooledSession| {
+        let work = async move |client: &ConnectionGuard| {
             transaction::run_statement(client, &statement).await
         };
         self.connections.run(work).boxed()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::{FromRow, Row, sql};
 use super::event_source::event_source_for;
-use super::{Change, Store, StoreError, UpdateOutcome, to_json};
+use super::{Change, Store, StoreError, WriteOutcome, to_json};
 
 /// A stored authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct StoredRequest {
     pub account_id: Option<i64>,
     /// The request parameters.
     pub parameters: Pairs,
-    /// When it expires.
+    /// The expiry time.
     pub expires_at: Timestamp,
 }
 
@@ -45,7 +45,7 @@ macro_rules! request_columns {
     };
 }
 
-/// A request and the cookie that its browser had before the last sign-in or sign-out.
+/// Reads a request and the cookie that its browser had before the last sign-in or sign-out.
 impl FromRow for (StoredRequest, Option<HashedSecret>) {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let request = StoredRequest {
@@ -61,13 +61,13 @@ impl FromRow for (StoredRequest, Option<HashedSecret>) {
 }
 
 impl Store {
-    /// Stores a request under its handle. `NotFound` if its app or its account does not exist or is
-    /// disabled.
+    /// Stores a request under its handle. Returns `NotFound` if its app or its account does not
+    /// exist or is disabled.
     pub async fn add_request(
         &self,
         handle: HashedSecret,
         request: &StoredRequest,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let insert = sql!(
             "insert into requests (lookup, digest, app_id, browser, account_id, parameters, \
              expires_at) select cast($lookup as text), cast($digest as text), \
@@ -91,7 +91,7 @@ impl Store {
         self.update(Change::unaudited(insert)).await
     }
 
-    /// Deletes the oldest requests beyond this number.
+    /// Deletes the oldest requests beyond `max_count`.
     pub async fn trim_requests(&self, max_count: usize) -> Result<(), StoreError> {
         let delete = sql!(
             "delete from requests where (expires_at, lookup) <= (select expires_at, lookup \
@@ -101,8 +101,8 @@ impl Store {
         self.write(Change::unaudited(delete)).await.map(drop)
     }
 
-    /// Finds the request with this handle in this browser, unless it has expired. The cookie that
-    /// the browser had before its last sign-in or sign-out is accepted too.
+    /// Finds a request by its handle and browser cookie, unless it has expired. The cookie that the
+    /// browser had before its last sign-in or sign-out is accepted too.
     pub async fn request(
         &self,
         handle: HashedSecret,
@@ -126,17 +126,17 @@ impl Store {
 
     /// Binds a request to the browser's new cookie after sign-in (`Some` account) or sign-out
     /// (`None`). Also succeeds if it was already rebound from the same cookie, because the form was
-    /// submitted twice. `NotFound` if the request is not found, or the account does not exist or is
-    /// disabled.
+    /// submitted twice. Returns `NotFound` if the request is not found, or the account does not
+    /// exist or is disabled.
     pub async fn rebind_request(
         &self,
         handle: HashedSecret,
         old_cookie: HashedSecret,
         new_cookie: HashedSecret,
         account_id: Option<i64>,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         if self.request(handle, old_cookie, Timestamp::MIN).await?.is_none() {
-            return Ok(UpdateOutcome::NotFound);
+            return Ok(WriteOutcome::NotFound);
         }
         let update = sql!(
             "update requests set browser = $new_cookie, came_from = $old_cookie, \

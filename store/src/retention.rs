@@ -11,6 +11,7 @@
 mod apps;
 mod excess;
 mod orphans;
+mod push;
 mod rules;
 
 use std::time::Duration;
@@ -33,11 +34,11 @@ pub struct RetentionSettings {
     #[default(Duration::from_hours(30 * 24))]
     #[serde(with = "duration")]
     pub tokens: Duration,
-    /// Apps that no user authorised, after their last use.
+    /// Apps that no user authorized, after their last use.
     #[default(Duration::from_hours(30 * 24))]
     #[serde(with = "duration")]
     pub unused_apps: Duration,
-    /// Maximum number of apps that no user authorised. Beyond it, the least recently used are
+    /// Maximum number of apps that no user authorized. Beyond it, the least recently used are
     /// deleted earlier.
     #[default(20_000)]
     pub max_unauthorized_apps: u32,
@@ -52,7 +53,7 @@ pub struct RetentionSettings {
 pub enum SweepOutcome {
     /// The number of deleted rows by table; for `rulesets`, of rows from which rules were removed.
     Swept(Vec<(&'static str, usize)>),
-    /// The clock jumped; nothing is deleted before this time.
+    /// The clock jumped; nothing is deleted before the given time.
     ClockUntrusted(Timestamp),
     /// The last sweep ran less than half a minute ago, or another node has just begun this one.
     NotDue,
@@ -65,7 +66,7 @@ const BATCH_ROWS: usize = 1000;
 /// due.
 const MAX_BATCHES: usize = 500;
 
-/// Minimum time between sweeps, by whichever node.
+/// Minimum time between two sweeps of any nodes.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
 /// Maximum time between sweeps, and maximum difference between the clocks of nodes.
@@ -74,8 +75,11 @@ const MAX_GAP: SignedDuration = SignedDuration::from_mins(10);
 /// Time without a jump after which the clock is trusted.
 const SETTLING_TIME: SignedDuration = SignedDuration::from_hours(1);
 
-/// Time between the expiry and the deletion, for nodes whose clocks differ a little.
+/// Time between expiry and deletion, because the clocks of nodes differ slightly.
 const GRACE_PERIOD: SignedDuration = SignedDuration::from_mins(2);
+
+/// Retention time of finished deliveries, and of waiting ones after they have expired.
+const DELIVERY_LOG_TIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The row of `sweeps`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +100,7 @@ impl SweepState {
         if gap > MAX_GAP {
             Some(settling_state)
         } else if gap < -MAX_GAP {
-            // An earlier time deletes less, so it is always safe.
+            // An earlier time deletes fewer rows, so it is always safe.
             Some(Self { swept_at: now, trusted_from: now })
         } else {
             (gap >= MIN_INTERVAL).then_some(Self { swept_at: now, ..previous })
@@ -107,6 +111,7 @@ impl SweepState {
 /// The times before which rows are deleted.
 struct Cutoffs {
     expired: Timestamp,
+    deliveries: Timestamp,
     tokens: Timestamp,
     audit_events: Timestamp,
 }
@@ -179,7 +184,7 @@ macro_rules! delete_tokens {
 
 /// The tables, each with the change that deletes one batch of its rows. The last statement returns
 /// the deleted rows.
-const TABLE_DELETIONS: [(&str, DeleteOldest); 6] = [
+const TABLE_DELETIONS: [(&str, DeleteOldest); 9] = [
     ("requests", |cutoffs| {
         Change::unaudited(delete_oldest!("requests", "expires_at", cutoffs.expired))
     }),
@@ -194,11 +199,16 @@ const TABLE_DELETIONS: [(&str, DeleteOldest); 6] = [
     ("audit_events", |cutoffs| {
         Change::unaudited(delete_audit_events_statement(cutoffs.audit_events, 1000))
     }),
+    ("deliveries", |cutoffs| {
+        Change::unaudited(push::delete_deliveries_statement(cutoffs.deliveries))
+    }),
+    ("messages", |_| Change::unaudited(push::delete_messages_statement())),
+    ("lanes", |cutoffs| Change::unaudited(push::delete_lanes_statement(cutoffs.expired))),
 ];
 
 impl Store {
     /// The tables from which sweeps delete rows.
-    pub const SWEPT_TABLES: [&str; 9] = [
+    pub const SWEPT_TABLES: [&str; 13] = [
         "requests",
         "sessions",
         "codes",
@@ -208,6 +218,10 @@ impl Store {
         "audit_events",
         "rulesets",
         "accounts",
+        "receivers",
+        "messages",
+        "deliveries",
+        "lanes",
     ];
 
     /// Deletes rows that are no longer needed, if a sweep is due and the clock is trusted.
@@ -224,24 +238,21 @@ impl Store {
         }
         let cutoffs = Cutoffs {
             expired: saturating_add(now, -GRACE_PERIOD),
+            deliveries: saturating_add(now, -DELIVERY_LOG_TIME),
             tokens: time_before(now, settings.tokens),
             audit_events: time_before(now, settings.audit_events),
         };
+        self.expire_deliveries(cutoffs.expired, now).await?;
         let mut deleted_counts = Vec::new();
         for (table, delete_batch) in TABLE_DELETIONS {
-            let mut table_count = 0;
-            for _ in 0..MAX_BATCHES {
+            let table_count = repeat_batches(|| async {
                 let rows = self.write(delete_batch(&cutoffs)).await?;
-                let batch_count = rows.last().map_or(0, Vec::len);
-                table_count += batch_count;
-                if batch_count < BATCH_ROWS {
-                    break;
-                }
-                tokio::task::yield_now().await;
-            }
-            deleted_counts.push((table, table_count));
+                Ok(rows.last().map_or(0, Vec::len))
+            });
+            deleted_counts.push((table, table_count.await?));
         }
         deleted_counts.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
+        deleted_counts.push(("receivers", self.delete_ended_receivers(cutoffs.expired).await?));
         deleted_counts.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
         deleted_counts.extend(self.delete_orphans(now).await?);
         let cutoff = self.unused_apps_cutoff(settings, now).await?;
@@ -281,6 +292,24 @@ impl Store {
         let [rows] = self.write_rows(Change::unaudited(write)).await?;
         Ok((!rows.is_empty()).then_some(trusted_from))
     }
+}
+
+/// Changes batches of rows until one has fewer than [`BATCH_ROWS`], or there were [`MAX_BATCHES`].
+/// `change_batch` returns its number of rows. Returns the total number.
+async fn repeat_batches<F>(mut change_batch: impl FnMut() -> F) -> Result<usize, StoreError>
+where
+    F: Future<Output = Result<usize, StoreError>>,
+{
+    let mut total_count = 0;
+    for _ in 0..MAX_BATCHES {
+        let count = change_batch().await?;
+        total_count += count;
+        if count < BATCH_ROWS {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok(total_count)
 }
 
 /// Adds a duration to a time, within the range of timestamps.

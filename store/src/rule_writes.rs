@@ -1,9 +1,9 @@
 //! Per-account write queue for rulesets.
 //!
 //! While one save for an account is in progress, additional changes to its rules are queued and
-//! then saved together in order of arrival, in one transaction for all scopes. Clients of one
-//! account do not conflict on one node, and each waits for at most two saves unless another node
-//! saves the same rules. Then the changes are applied again to the rules that the other node saved.
+//! then saved together in order of arrival, in one transaction for all scopes. So clients of one
+//! account do not conflict on one node, and each waits for at most two saves. If another node has
+//! saved the same rules in the meantime, the changes are applied again to its version.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,14 +33,14 @@ enum ChangeExtent {
 /// The number of conflicts with other nodes after which a write fails.
 const MAX_CONFLICTS: u32 = 50;
 
-/// A failed attempt to change rules.
+/// The reason rules were not changed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RuleWriteError {
-    /// The change is not valid for these rules.
+    /// The change is not valid for the account's rules.
     #[error(transparent)]
     Rejected(#[from] RuleError),
     /// Other nodes changed the rules too often.
-    #[error("the rules were changed by others too often")]
+    #[error("the rules were changed concurrently too often; try again")]
     TooManyConflicts,
     /// The account does not exist or is disabled.
     #[error("the account does not exist or is disabled")]
@@ -70,7 +70,7 @@ struct QueuedChange {
 }
 
 impl RuleWriter {
-    /// Creates a writer that enforces these limits per account.
+    /// Creates a writer that enforces `limits` per account.
     pub fn new(store: Store, limits: RuleLimits) -> Self {
         Self { store, limits, queues: Arc::default() }
     }
@@ -185,8 +185,8 @@ impl AccountSaver {
         }
     }
 
-    /// Saves changes together. Returns the outcome of each, or the error with which all of them
-    /// fail.
+    /// Saves changes together. Returns the outcome of each, or the error that makes all of
+    /// them fail.
     async fn save(&self, changes: &[QueuedChange]) -> Result<Vec<RuleWriteResult>, RuleWriteError> {
         for conflicts in 1..=MAX_CONFLICTS {
             if let Some(outcomes) = self.try_save(changes).await? {
@@ -227,7 +227,7 @@ impl AccountSaver {
             documents.iter().map(|document| original.rulesets.scope_bytes(document.scope())).sum();
         let new_bytes: usize = documents.iter().map(SerializedDocument::bytes).sum();
         limits.check_bytes(old_bytes, old_bytes - replaced_bytes + new_bytes)?;
-        match store.save_rulesets(&original, documents).await? {
+        match store.save_documents(&original, documents).await? {
             SaveOutcome::Saved => Ok(Some(outcomes)),
             SaveOutcome::Conflict => Ok(None),
             SaveOutcome::NoAccount => Err(RuleWriteError::NoAccount),

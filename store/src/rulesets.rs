@@ -26,7 +26,7 @@ use super::{Store, StoreError};
 #[derive(Debug, Clone, Default)]
 pub struct StoredRulesets(Option<Arc<DocumentSet>>);
 
-/// An account's documents, of which there is at least one.
+/// An account's documents; at least one.
 #[derive(Debug)]
 struct DocumentSet {
     documents: Vec<VersionedDocument>,
@@ -129,7 +129,7 @@ impl StoredRulesets {
         self.versioned_document(scope).map_or(0, |versioned| versioned.bytes)
     }
 
-    /// Returns the response that lists all rules, serialised once.
+    /// Returns the response that lists all rules, serialized once.
     pub fn response(&self, owner: User<'_>) -> Bytes {
         let Some(set) = &self.0 else { return default_response(owner).into() };
         let serialize = || json::to_bytes(&RulesetsResponse::new(self.documents(), owner)).into();

@@ -9,37 +9,40 @@ use super::authorized_apps::lock_account_statement;
 use super::engine::{from_row, read_rows, sql};
 use super::event_source::{event_source, event_source_for};
 use super::new_rows::RowOwner;
-use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
+use super::{Change, SignInOutcome, Store, StoreError, WriteOutcome};
 
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// The signed-in account.
     pub account_id: i64,
-    /// When the account signed in.
+    /// The time of the sign-in.
     pub created_at: Timestamp,
-    /// When the session was last used.
+    /// The time of the last use.
     pub seen_at: Timestamp,
-    /// When the session expires.
+    /// The expiry time.
     pub expires_at: Timestamp,
     /// The language chosen at sign-in.
     pub lang: Option<String>,
-    /// The browser in which the account signed in.
+    /// The browser from which the account signed in.
     pub browser: UserAgent,
-    /// The network in which the account signed in, such as `192.0.2.x`, if addresses are recorded.
+    /// The network from which the account signed in, such as `192.0.2.x`, if addresses are
+    /// recorded.
     pub address: Option<String>,
 }
 
 /// A summary of an account's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SessionUse {
+pub struct SessionSummary {
     /// The number of sessions that have not expired.
     pub count: i64,
-    /// When one of them was last used.
+    /// The time of the last use of any of them.
     pub last_used_at: Option<Timestamp>,
 }
 
-from_row!(SessionUse, session_use_columns { count = "count(*)", last_used_at = "max(seen_at)" });
+from_row!(SessionSummary, session_summary_columns {
+    count = "count(*)", last_used_at = "max(seen_at)"
+});
 
 from_row!(Session, session_columns {
     account_id = "s.account_id", created_at = "s.created_at", seen_at = "s.seen_at",
@@ -51,22 +54,30 @@ from_row!(Session, session_columns {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountSession {
     /// The lookup key, which identifies the session.
-    pub lookup: LookupKey,
-    /// When the account signed in.
+    pub lookup_key: LookupKey,
+    /// The time of the sign-in.
     pub created_at: Timestamp,
-    /// When the session was last used, to the minute.
+    /// The time of the last use, to the minute.
     pub seen_at: Timestamp,
-    /// When it expires.
+    /// The expiry time.
     pub expires_at: Timestamp,
-    /// The browser in which the account signed in.
+    /// The browser from which the account signed in.
     pub browser: UserAgent,
-    /// The network in which the account signed in, such as `192.0.2.x`, if addresses are recorded.
+    /// The network from which the account signed in, such as `192.0.2.x`, if addresses are
+    /// recorded.
     pub address: Option<String>,
 }
 
 from_row!(
     AccountSession,
-    account_session_columns { lookup, created_at, seen_at, expires_at, browser, address }
+    account_session_columns {
+        lookup_key = "lookup",
+        created_at,
+        seen_at,
+        expires_at,
+        browser,
+        address,
+    }
 );
 
 impl Store {
@@ -137,15 +148,15 @@ impl Store {
     }
 
     /// Returns the number of an account's sessions and their last use.
-    pub async fn session_use(
+    pub async fn session_summary(
         &self,
         account_id: i64,
         now: Timestamp,
-    ) -> Result<SessionUse, StoreError> {
+    ) -> Result<SessionSummary, StoreError> {
         let select = sql!(
             concat!(
                 "select ",
-                session_use_columns!(),
+                session_summary_columns!(),
                 " from sessions where account_id = $account and expires_at > $now"
             ),
             [account = account_id, now]
@@ -156,14 +167,14 @@ impl Store {
     /// Updates a session's last use and expiry.
     pub async fn record_session_use(
         &self,
-        lookup: LookupKey,
+        lookup_key: LookupKey,
         seen_at: Timestamp,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
         let update = sql!(
             "update sessions set seen_at = $seen_at, expires_at = $expires_at \
              where lookup = $lookup",
-            [lookup, seen_at, expires_at]
+            [lookup = lookup_key, seen_at, expires_at]
         );
         self.write(Change::unaudited(update)).await.map(drop)
     }
@@ -188,22 +199,22 @@ impl Store {
         .await
     }
 
-    /// Ends one of the account's sessions. `NotFound` if there is no such session.
+    /// Ends one of the account's sessions. Returns `NotFound` if there is no such session.
     pub async fn end_session(
         &self,
         events: &NewAuditEvents,
         account_id: i64,
-        lookup: LookupKey,
-    ) -> Result<UpdateOutcome, StoreError> {
+        lookup_key: LookupKey,
+    ) -> Result<WriteOutcome, StoreError> {
         let event_source = event_source_for!(
             sessions,
             "lookup = $lookup and account_id = $account",
-            [lookup, account = account_id]
+            [lookup = lookup_key, account = account_id]
         );
         let delete = sql!(
             "delete from sessions where lookup = $lookup and account_id = $account \
              returning lookup",
-            [lookup, account = account_id]
+            [lookup = lookup_key, account = account_id]
         );
         let change = Change::new(events, [], event_source).and(delete);
         self.update(change).await

@@ -4,9 +4,9 @@
 //! of one sync.
 
 mod access;
-mod backup;
 mod open;
 mod reader;
+mod restore;
 #[cfg(test)]
 mod tests;
 mod wal;
@@ -17,6 +17,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use belfry_runtime::file_access::check_writable;
 use belfry_runtime::metrics::exposition::Exposition;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
@@ -26,10 +27,10 @@ use tokio::sync::oneshot;
 
 use self::access::{access_error, open_error, sqlite_open_error};
 pub(super) use self::access::{database_exists, describe_error};
-pub(super) use self::backup::open_for_restore;
 pub use self::open::create_private_directory;
 pub(super) use self::open::{ExistingDatabase, FileState, open_existing};
 use self::open::{migrate, open_reader, open_writer};
+pub(super) use self::restore::open_for_restore;
 pub(super) use self::wal::BUSY_TIMEOUT;
 pub(super) use self::wal::open_ignoring_wal;
 use super::cache::Cache;
@@ -38,8 +39,8 @@ use super::migrations::{SchemaPolicy, SchemaVersion};
 use super::{Options, StoreError};
 use crate::metrics::{SqliteMetrics, families};
 
-/// Time within which another process that has the file open notices a write, even if its writer is
-/// checkpointing the WAL.
+/// Time within which another process that has the file open detects a write, even if that process
+/// is checkpointing the WAL.
 pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
 /// A SQLite database.
@@ -68,7 +69,10 @@ impl Sqlite {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let Options { schema, migrations, .. } = *options;
-        if !database_exists(path)? {
+        if database_exists(path)? {
+            // Checked first, because SQLite would create files next to one that it may only read.
+            check_writable(path).map_err(|error| access_error(path, path, &error))?;
+        } else {
             // Checked first, because opening the file would create it.
             migrations.pending(schema, &path.display().to_string(), SchemaVersion::NONE)?;
         }
@@ -100,7 +104,7 @@ impl Sqlite {
         Ok(Self { queues, readers, writer: Some(writer_thread), path, metrics })
     }
 
-    /// Opens an existing file for reading. Readers of a WAL do not wait for writers.
+    /// Opens an existing file for reading. In WAL mode, readers do not wait for writers.
     pub(super) fn open_for_reading(path: &Path, options: &Options) -> Result<Self, StoreError> {
         let Options { schema, migrations, .. } = *options;
         let database = path.display().to_string();
@@ -117,7 +121,8 @@ impl Sqlite {
     }
 }
 
-/// Waits for the outcome of a job. If the thread has stopped, the job and its channel are dropped.
+/// Waits for the outcome of a job. If the thread has stopped, the job and its channel are dropped,
+/// and `Unavailable` is returned.
 async fn receive_outcome<T>(
     receiver: oneshot::Receiver<Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
@@ -164,7 +169,7 @@ impl Engine for Sqlite {
     }
 }
 
-/// Queued batches are written before the store is dropped. The writer's connection is closed last:
+/// Writes the queued batches before the store is dropped. The writer's connection is closed last:
 /// the last connection to a database moves the WAL into the file and deletes it.
 impl Drop for Sqlite {
     fn drop(&mut self) {
@@ -177,9 +182,10 @@ impl Drop for Sqlite {
     }
 }
 
-/// Classifies an error as temporary or not.
+/// Converts a SQLite error: `Unavailable` if the file or disk is the cause, `Failed` if the
+/// statement is.
 pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> StoreError {
-    let is_temporary = matches!(
+    let is_unavailable = matches!(
         error.sqlite_error_code(),
         Some(
             ErrorCode::DiskFull
@@ -191,7 +197,7 @@ pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> S
                 | ErrorCode::DatabaseCorrupt
         )
     );
-    if is_temporary {
+    if is_unavailable {
         let path = connection.path().unwrap_or_default();
         StoreError::Unavailable(format!("{path}: {}", describe_error(Path::new(path), error)))
     } else {

@@ -58,7 +58,7 @@ impl SubjectSlots {
         })
     }
 
-    /// Returns whether a value with these slots is current, if its read began at this number.
+    /// Returns whether a value with `slots` is current, if its read began at `number`.
     pub(super) fn is_current(&self, slots: Slots, number: u64) -> bool {
         slots.iter().all(|&index| self.slots[usize::from(index)].load(SeqCst) <= number)
     }

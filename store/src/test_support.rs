@@ -27,8 +27,9 @@ pub use self::proxy::{Faults, PostgresProxy};
 pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::tls::{CertificateAuthority, TlsPostgres};
 pub use crate::backup::forgery::{forge_checksums, forge_manifest};
+use crate::engine::sql;
 use crate::metrics::StoreMetrics;
-use crate::{Database, Options, Store};
+use crate::{Change, Database, Options, Store};
 
 /// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
 /// until the server of the test run stops.
@@ -70,7 +71,7 @@ impl TestDatabase {
         let options = Options { cache_bytes, ..options() };
         let store = Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
         match std::env::var_os("BELFRY_RECORD") {
-            Some(dir) => store.recording_statements(create_recording_file(dir.as_ref())),
+            Some(dir) => store.with_statement_recorder(create_recording_file(dir.as_ref())),
             None => store,
         }
     }
@@ -114,6 +115,12 @@ impl Store {
             .iter()
             .sum()
     }
+
+    /// Makes the leases of all claims expire.
+    pub async fn expire_leases(&self) {
+        let update = sql!("update deliveries set lease_until = 0 where lease_until is not null");
+        self.write(Change::unaudited(update)).await.unwrap();
+    }
 }
 
 /// Runs SQL that is not one of the store's statements.
@@ -129,7 +136,7 @@ pub async fn execute_sql(database: &TestDatabase, sql: &str) {
     }
 }
 
-/// Creates a database with these options and returns its URL.
+/// Creates a database with the given options and returns its URL.
 pub async fn new_database(server: &str, options: &str) -> String {
     static DATABASE_COUNT: AtomicU32 = AtomicU32::new(0);
     let client = connect_postgres(server).await;

@@ -18,7 +18,7 @@ use super::grants::{NewGrant, grant_id};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::new_rows::RowOwner;
-use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
+use super::{Change, SignInOutcome, Store, StoreError, WriteOutcome};
 
 /// A token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,16 +31,16 @@ pub struct NewToken {
     pub account_id: Option<i64>,
     /// The granted scopes.
     pub scopes: Scopes,
-    /// When it is issued.
+    /// The issue time.
     pub created_at: Timestamp,
-    /// When it expires, if ever.
+    /// The expiry time, if it has one.
     pub expires_at: Option<Timestamp>,
     /// The device of a Matrix client to which it is issued.
     pub device: Option<Device>,
 }
 
 impl NewToken {
-    /// Returns the grant that begins with this token, unless it exists.
+    /// Returns the grant that is inserted with this token, or updated if it exists.
     fn grant(&self) -> NewGrant<'_> {
         NewGrant {
             lookup: self.secret.lookup_key,
@@ -48,7 +48,7 @@ impl NewToken {
             scopes: &self.scopes,
             redirect_uri: None,
             device: self.device.as_ref(),
-            begun_at: self.created_at,
+            created_at: self.created_at,
             pending_until: self.created_at,
         }
     }
@@ -62,7 +62,7 @@ pub struct StoredToken {
 }
 
 impl StoredToken {
-    /// Creates a token that was last used at this time.
+    /// Creates a token that was last used at `last_used_at`.
     pub(super) fn new(token: Token, last_used_at: Option<Timestamp>) -> Self {
         Self { token, last_use: LastUse::new(last_used_at) }
     }
@@ -122,38 +122,38 @@ impl FromRow for StoredToken {
 }
 
 impl Store {
-    /// Issues a token and, if it is for an account, creates the grant unless it exists. `NotFound`
-    /// if the app or the account does not exist or is disabled.
+    /// Issues a token and, if it is for an account, creates the grant unless it exists. Returns
+    /// `NotFound` if the app or the account does not exist or is disabled.
     pub async fn add_token(
         &self,
         events: &NewAuditEvents,
         token: &NewToken,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let event_source = token_event_source(token.secret.lookup_key);
         let Some(account_id) = token.account_id else {
             return self
                 .update(Change::new(events, insert_token_statement(token, None), event_source))
                 .await;
         };
-        let [mark_app, insert_grant] = token.grant().token_grant_statements();
+        let [mark_app_authorized, insert_grant] = token.grant().token_grant_statements();
         let statements = [
             lock_account_statement(account_id),
             insert_token_statement(token, None),
-            mark_app,
+            mark_app_authorized,
             insert_grant,
         ];
         let [_, inserted_rows, _, _] =
             self.write_rows(Change::new(events, statements, event_source)).await?;
         self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
-        Ok(if inserted_rows.is_empty() { UpdateOutcome::NotFound } else { UpdateOutcome::Updated })
+        Ok(if inserted_rows.is_empty() { WriteOutcome::NotFound } else { WriteOutcome::Written })
     }
 
-    /// Issues an app token, without an audit event: app tokens are counted instead. `NotFound` if
-    /// the app does not exist or is disabled.
-    pub async fn add_app_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
+    /// Issues an app token, without an audit event: app tokens are counted instead. Returns
+    /// `NotFound` if the app does not exist or is disabled.
+    pub async fn add_app_token(&self, token: &NewToken) -> Result<WriteOutcome, StoreError> {
         let change = Change::unaudited(insert_token_statement(token, None));
         let outcome = self.update(change.with_grouping(Grouping::NewRows)).await?;
-        if outcome == UpdateOutcome::Updated {
+        if outcome == WriteOutcome::Written {
             self.uses.record_app(token.app_id, token.created_at);
             self.new_rows.record(RowOwner::App(token.app_id));
         }
@@ -170,18 +170,18 @@ impl Store {
         credential_version: i64,
     ) -> Result<SignInOutcome, StoreError> {
         let Some(account_id) = token.account_id else {
-            return Ok(SignInOutcome::PasswordChanged);
+            return Ok(SignInOutcome::Rejected);
         };
         let record_sign_in = sql!(
             "update accounts set signed_in_at = $created_at where id = $account_id \
              and exists (select 1 from tokens where lookup = $lookup)",
             [account_id, created_at = token.created_at, lookup = token.secret.lookup_key]
         );
-        let [mark_app, insert_grant] = token.grant().token_grant_statements();
+        let [mark_app_authorized, insert_grant] = token.grant().token_grant_statements();
         let statements = [
             lock_account_statement(account_id),
             insert_token_statement(token, Some(credential_version)),
-            mark_app,
+            mark_app_authorized,
             insert_grant,
             record_sign_in,
         ];
@@ -242,13 +242,13 @@ impl Store {
     }
 
     /// Revokes a token. If it is already revoked, it keeps the time of the first revocation.
-    /// `NotFound` if there is no such token.
+    /// Returns `NotFound` if there is no such token.
     pub async fn revoke_token(
         &self,
         events: &NewAuditEvents,
         lookup: LookupKey,
         now: Timestamp,
-    ) -> Result<UpdateOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let event_source = event_source_for!(
             tokens,
             "lookup = $lookup and account_id is not null and revoked_at is null",
@@ -266,8 +266,8 @@ impl Store {
     }
 }
 
-/// The statement that inserts a token of this grant, if its app exists and is not disabled, and
-/// these conditions hold.
+/// The statement that inserts a token of a grant, if its app exists and is not disabled, and
+/// `$conditions` hold.
 macro_rules! insert_token_if {
     ($token:ident, $grant_id:expr, $conditions:literal $(, $name:ident $(= $value:expr)?)*) => {
         sql!(
@@ -298,8 +298,8 @@ macro_rules! insert_token_if {
 /// otherwise the token would become valid when they are enabled. If a credential version is given,
 /// it must still be the account's.
 ///
-/// Each case has a separate statement. PostgreSQL would plan a common one again for each execution,
-/// because it estimates that a plan for known values saves more than planning costs. In fact
+/// Each case has a separate statement. PostgreSQL would plan a common statement for each execution,
+/// because it estimates that a plan for known values saves more than planning costs. In fact,
 /// planning takes longer than the insert.
 fn insert_token_statement(token: &NewToken, credential_version: Option<i64>) -> Statement {
     let grant = token.grant();

@@ -4,8 +4,8 @@
 -- Secrets are split tokens: the row is found by the lookup key (hexadecimal, ordered by time), and
 -- only the SHA-256 digest of the random part is stored (base64url).
 --
--- Primary keys begin with the account or app, so that a cluster can distribute the tables. Lookup
--- keys contain random bytes, so their indexes need not be unique.
+-- Primary keys of most tables begin with the account or app, so that a cluster could distribute
+-- these tables. Lookup keys contain random bytes, so their indexes need not be unique.
 
 -- A user account. Names and e-mail addresses are ordered by bytes, as in SQLite, so that their
 -- indexes find those with a given beginning.
@@ -196,15 +196,15 @@ create table locks (
     name text not null primary key
 );
 
--- A grant: an account allowed an app these scopes. It begins with a code or a token, and is active
--- while it has a valid token. It is deleted when the access is revoked, and with the last code or
--- token that refers to it.
+-- A grant: an account allowed an app these scopes. It is created with a code or a token, and is
+-- active while it has a valid token. It is deleted when the access is revoked, and with the last
+-- code or token that refers to it.
 create table grants (
     account_id    bigint not null,
     app_id        bigint not null,
-    id            text   not null, -- lookup key of the code or token that it began with
+    id            text   not null, -- lookup key of the code or token that it was created with
     scopes        text   not null, -- in alphabetical order
-    redirect_uri  text   not null, -- empty if it is https, or if the grant began with a token
+    redirect_uri  text   not null, -- empty if it is https, or for a grant created with a token
     device_id     text   not null, -- of a Matrix client; empty otherwise
     device_name   text,
     created_at    bigint not null,

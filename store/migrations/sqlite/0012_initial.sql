@@ -185,15 +185,15 @@ create table locks (
     name text not null primary key
 );
 
--- A grant: an account allowed an app these scopes. It begins with a code or a token, and is active
--- while it has a valid token. It is deleted when the access is revoked, and with the last code or
--- token that refers to it.
+-- A grant: an account allowed an app these scopes. It is created with a code or a token, and is
+-- active while it has a valid token. It is deleted when the access is revoked, and with the last
+-- code or token that refers to it.
 create table grants (
     account_id    bigint not null,
     app_id        bigint not null,
-    id            text   not null, -- lookup key of the code or token that it began with
+    id            text   not null, -- lookup key of the code or token that it was created with
     scopes        text   not null, -- in alphabetical order
-    redirect_uri  text   not null, -- empty if it is https, or if the grant began with a token
+    redirect_uri  text   not null, -- empty if it is https, or for a grant created with a token
     device_id     text   not null, -- of a Matrix client; empty otherwise
     device_name   text,
     created_at    bigint not null,

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use crate::engine::Value;
 
 /// The number of rows, and the sum of their SHA-256 digests modulo 2^256. Two engines that return
-/// the same rows in a different order have the same sum, so nothing has to be sorted.
+/// the same rows in a different order produce the same sum, so nothing has to be sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TableChecksum {
     pub(super) row_count: u64,
@@ -36,22 +36,22 @@ impl TableChecksum {
 /// Returns the digest of a row. The types of its values and the lengths of its strings are hashed
 /// too, so that different rows never have the same hash input.
 fn row_digest(row: &[Value]) -> [u8; 32] {
-    let mut hash = Sha256::new();
+    let mut hasher = Sha256::new();
     for value in row {
         match value {
-            Value::Null => hash.update([0]),
+            Value::Null => hasher.update([0]),
             Value::Integer(integer) => {
-                hash.update([1]);
-                hash.update(integer.to_be_bytes());
+                hasher.update([1]);
+                hasher.update(integer.to_be_bytes());
             }
             Value::Text(text) => {
-                hash.update([2]);
-                hash.update((text.len() as u64).to_be_bytes());
-                hash.update(text);
+                hasher.update([2]);
+                hasher.update((text.len() as u64).to_be_bytes());
+                hasher.update(text);
             }
         }
     }
-    hash.finalize().into()
+    hasher.finalize().into()
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(TableChecksum::default().to_hex(), "0".repeat(64));
     }
 
-    /// The checksum is part of the file format.
+    /// The checksum is part of the backup file format.
     #[test]
     fn the_checksum_algorithm_does_not_change() {
         let row = ["alice".into(), Value::Null, i64::MIN.into()];

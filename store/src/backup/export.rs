@@ -7,7 +7,7 @@ use rusqlite::params_from_iter;
 
 use super::checksum::TableChecksum;
 use super::manifest::{Manifest, TableSummary};
-use super::new_file::{NewBackupFile, Overwrite};
+use super::new_file::{ExistingFile, NewBackupFile};
 use super::row_check::RowCheck;
 use super::schema::Schema;
 use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
@@ -17,15 +17,15 @@ use crate::migrations::SchemaVersion;
 use crate::{Database, SchemaPolicy};
 
 /// Parameters of a backup.
-pub(super) struct Export<'a> {
+pub(super) struct BackupOptions<'a> {
     pub(super) database: &'a Database,
     pub(super) file: &'a Path,
-    pub(super) overwrite: Overwrite,
+    pub(super) existing_file: ExistingFile,
     pub(super) migrations: Migrations,
     pub(super) now: Timestamp,
 }
 
-impl Export<'_> {
+impl BackupOptions<'_> {
     /// Checks that the file may be written, before anything is read.
     pub(super) fn check_file(&self) -> Result<(), BackupError> {
         if let Database::Sqlite(path) = self.database
@@ -35,7 +35,7 @@ impl Export<'_> {
             return Err(BackupError::IsDatabase(self.file.to_owned()));
         }
         if let Ok(metadata) = self.file.symlink_metadata() {
-            if self.overwrite == Overwrite::Reject {
+            if self.existing_file == ExistingFile::Reject {
                 return Err(BackupError::Exists(self.file.to_owned()));
             }
             if !metadata.is_file() {
@@ -46,25 +46,25 @@ impl Export<'_> {
     }
 }
 
-/// Copies all tables that a transaction reads to the file. If the progress is reported, rows are
-/// counted first.
+/// Copies all tables to the backup file, reading them in one transaction. Counts the rows first if
+/// `report` is given.
 pub(super) async fn write_backup<T: TableTransaction>(
     source: T,
-    export: &Export<'_>,
+    options: &BackupOptions<'_>,
     report: Option<ProgressCallback<'_>>,
 ) -> Result<Manifest, BackupError> {
     let version = source.read_integer(SELECT_SCHEMA_VERSION).await?;
     // Another process may have migrated the database since it was opened. A newer schema may be
     // compatible, but has tables or columns that would be missing in the backup.
-    let (schema_version, database) = (SchemaVersion::exact(version), export.database.location());
-    export.migrations.pending(SchemaPolicy::Require, &database, schema_version)?;
-    let schema = Schema::at(version, export.migrations)?;
+    let (schema_version, database) = (SchemaVersion::exact(version), options.database.location());
+    options.migrations.pending(SchemaPolicy::Require, &database, schema_version)?;
+    let schema = Schema::from_migrations(version, options.migrations)?;
     let mut ignore_progress = |_| {};
     let mut counter = match report {
-        Some(report) => RowCounter::new("saving", count_rows(&source, &schema).await?, report),
-        None => RowCounter::new("saving", 0, &mut ignore_progress),
+        Some(report) => RowCounter::new("backing up", count_rows(&source, &schema).await?, report),
+        None => RowCounter::new("backing up", 0, &mut ignore_progress),
     };
-    let new_file = NewBackupFile::create(export.file, &schema)?;
+    let new_file = NewBackupFile::create(options.file, &schema)?;
     let mut tables = Vec::new();
     for table in schema.backup_tables() {
         let write_error = |error: rusqlite::Error| new_file.write_error(&error);
@@ -88,10 +88,10 @@ pub(super) async fn write_backup<T: TableTransaction>(
     let manifest = Manifest {
         schema_version: version,
         belfry_version: env!("CARGO_PKG_VERSION").to_owned(),
-        created_at: export.now,
+        created_at: options.now,
         tables,
     };
-    new_file.finish(&manifest, export.overwrite)?;
+    new_file.finish(&manifest, options.existing_file)?;
     Ok(manifest)
 }
 

@@ -30,8 +30,8 @@ pub struct Backup {
 
 impl Backup {
     /// Opens the file and reads its manifest. Rejects files that are not backups, truncated files,
-    /// changed manifests, backups of newer versions and of pre-releases, and anything that could
-    /// compute rows in place of a table. Does not check the rows: see [`Backup::verify`].
+    /// changed manifests, backups of newer versions and of pre-releases, and tables that could
+    /// compute rows, such as views. Does not check the rows: see [`Backup::verify`].
     pub fn open(file: &Path, options: &Options) -> Result<Self, BackupError> {
         // SQLite's error would not say why the file cannot be opened.
         let metadata = File::open(file).and_then(|file| file.metadata()).map_err(|error| {
@@ -48,7 +48,7 @@ impl Backup {
         if manifest.checksum() != checksum {
             return Err(damaged_error(file, "its manifest was changed"));
         }
-        let schema = Schema::at(manifest.schema_version, options.migrations)?;
+        let schema = Schema::from_migrations(manifest.schema_version, options.migrations)?;
         let expected_count = schema.backup_tables().count();
         if schema.backup_tables().any(|table| table_summary(&manifest, table).is_none())
             || manifest.tables.len() != expected_count
@@ -65,7 +65,7 @@ impl Backup {
         Ok(Self { connection, file: file.to_owned(), manifest, schema })
     }
 
-    /// Returns the backup's manifest.
+    /// Returns the manifest, with the versions, time and tables of the backup.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -191,12 +191,12 @@ fn check_format(
         versions => versions.map_err(|error| read_error(file, &error))?,
     };
     let newest = migrations.newest();
-    for (what, file_version, supported_version) in
+    for (version_kind, file_version, supported_version) in
         [("format", format, FORMAT), ("schema version", schema, newest)]
     {
         if file_version > supported_version {
             let (file, found, known) = (file.to_owned(), file_version, supported_version);
-            return Err(BackupError::Newer { file, what, found, known, version });
+            return Err(BackupError::Newer { file, what: version_kind, found, known, version });
         }
     }
     if format < FORMAT || schema < 1 {

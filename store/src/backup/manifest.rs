@@ -21,7 +21,7 @@ pub struct Manifest {
     pub schema_version: i64,
     /// The version of the binary that wrote it.
     pub belfry_version: String,
-    /// When it was made.
+    /// The creation time.
     pub created_at: Timestamp,
     /// Name, row count and checksum of each table.
     pub tables: Vec<TableSummary>,

@@ -12,12 +12,12 @@ use tempfile::{Builder, NamedTempFile, TempPath};
 
 use super::BackupError;
 use super::manifest::{self, Manifest};
-use super::schema::{ColumnKind, Schema, Table};
+use super::schema::{ColumnType, Schema, Table};
 use crate::sqlite;
 
-/// Policy for an existing backup file.
+/// The policy for an existing backup file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overwrite {
+pub enum ExistingFile {
     /// The backup is rejected.
     Reject,
     /// The file is replaced when the backup is complete.
@@ -26,7 +26,7 @@ pub enum Overwrite {
 
 /// Prefix of temporary file names.
 const TEMPORARY_PREFIX: &str = ".belfry-backup-";
-/// Error reason if the file at the expected path is not the one that was written.
+/// The error reason if the file at the expected path is not the one that was written.
 const REPLACED_REASON: &str = "another process has replaced its temporary file";
 
 /// Maximum number of attempts to create a file. A second backup that starts concurrently may
@@ -75,7 +75,7 @@ impl NewBackupFile {
 
     /// Opens a new, empty file with SQLite and creates the tables. SQLite opens it by name, and
     /// other users may have removed or replaced it. So SQLite must not create a file, which would
-    /// have a different mode, and no row is written unless the tables are in this very file.
+    /// have a different mode, and no row is written unless this file contains the tables.
     fn open(
         temporary_file: NamedTempFile,
         file: &Path,
@@ -112,7 +112,7 @@ impl NewBackupFile {
     pub(super) fn finish(
         self,
         manifest: &Manifest,
-        overwrite: Overwrite,
+        existing_file: ExistingFile,
     ) -> Result<(), BackupError> {
         manifest.write(&self.connection).map_err(|error| self.write_error(&error))?;
         self.connection.execute_batch("commit").map_err(|error| self.write_error(&error))?;
@@ -124,9 +124,9 @@ impl NewBackupFile {
         };
         locked_file.sync_all().map_err(to_error)?;
         let directory = temporary_path.parent().map(Path::to_owned).unwrap_or_default();
-        match overwrite {
-            Overwrite::Reject => temporary_path.persist_noclobber(&file),
-            Overwrite::Replace => temporary_path.persist(&file),
+        match existing_file {
+            ExistingFile::Reject => temporary_path.persist_noclobber(&file),
+            ExistingFile::Replace => temporary_path.persist(&file),
         }
         .map_err(|error| to_error(error.error))?;
         let written_file = locked_file.metadata().map_err(to_error)?;
@@ -166,8 +166,8 @@ pub(super) fn create_table_sql(table: &Table) -> String {
         .columns
         .iter()
         .map(|column| match column.kind {
-            ColumnKind::Text => format!("{} text", column.name),
-            ColumnKind::Integer => format!("{} integer", column.name),
+            ColumnType::Text => format!("{} text", column.name),
+            ColumnType::Integer => format!("{} integer", column.name),
         })
         .collect();
     format!("create table {} ({})", table.name, columns.join(", "))
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_temporary_file_that_others_remove_or_replace_is_not_written() {
         let migrations = Migrations::default();
-        let schema = Schema::at(migrations.newest(), migrations).unwrap();
+        let schema = Schema::from_migrations(migrations.newest(), migrations).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let (target, other_file) = (dir.path().join("backup"), dir.path().join("other"));
         let open_after = |change: &dyn Fn(&Path)| {
@@ -223,10 +223,10 @@ mod tests {
         assert_eq!(mode(&new_file.temporary_path), 0o600);
         replace(&new_file.temporary_path);
         assert!(
-            new_file.finish(&manifest, Overwrite::Replace).is_err(),
+            new_file.finish(&manifest, ExistingFile::Replace).is_err(),
             "a file that was replaced later is rejected"
         );
-        open_after(&|_| {}).unwrap().finish(&manifest, Overwrite::Replace).unwrap();
+        open_after(&|_| {}).unwrap().finish(&manifest, ExistingFile::Replace).unwrap();
         assert_eq!(mode(&target), 0o600);
     }
 }

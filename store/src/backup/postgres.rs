@@ -9,7 +9,7 @@ use tokio_postgres::binary_copy::{BinaryCopyInWriter, BinaryCopyOutRow, BinaryCo
 use tokio_postgres::types::{ToSql, Type};
 
 use super::BackupError;
-use super::schema::{ColumnKind, Schema, Table};
+use super::schema::{ColumnType, Schema, Table};
 use super::transaction::{RowCallback, TableTransaction};
 use crate::engine::{Statement, Value};
 use crate::invalidation::Invalidation;
@@ -88,7 +88,7 @@ impl TableTransaction for Transaction {
         Ok(self.client.batch_execute(sql).await?)
     }
 
-    async fn run_statement(&self, statement: &Statement) -> Result<(), StoreError> {
+    async fn execute_statement(&self, statement: &Statement) -> Result<(), StoreError> {
         let values: Vec<&(dyn ToSql + Sync)> =
             statement.values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         self.client.execute(statement.sql, &values).await?;
@@ -125,16 +125,16 @@ fn table_list(schema: &Schema) -> String {
 
 fn column_types(table: &Table) -> Vec<Type> {
     let to_postgres_type = |kind| match kind {
-        ColumnKind::Text => Type::TEXT,
-        ColumnKind::Integer => Type::INT8,
+        ColumnType::Text => Type::TEXT,
+        ColumnType::Integer => Type::INT8,
     };
     table.columns.iter().map(|column| to_postgres_type(column.kind)).collect()
 }
 
 fn read_row(table: &Table, row: &BinaryCopyOutRow) -> Result<Vec<Value>, tokio_postgres::Error> {
     let read_value = |(index, kind)| match kind {
-        ColumnKind::Text => row.try_get::<Option<&str>>(index).map(Value::from),
-        ColumnKind::Integer => row.try_get::<Option<i64>>(index).map(Value::from),
+        ColumnType::Text => row.try_get::<Option<&str>>(index).map(Value::from),
+        ColumnType::Integer => row.try_get::<Option<i64>>(index).map(Value::from),
     };
     table.columns.iter().map(|column| column.kind).enumerate().map(read_value).collect()
 }

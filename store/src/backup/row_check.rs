@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 
 use belfry_core::oauth::account::Role;
-use belfry_core::oauth::client::{AuthMethod, GrantType, Issuer, Origin};
+use belfry_core::oauth::client::{AuthMethod, GrantType, Issuer, Registrar};
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::push::receiver::{Protocol, ReceiverDocument};
 use belfry_core::rules::{RuleDocument, RuleScope};
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 
-use super::schema::{Column, ColumnKind, Table};
+use super::schema::{Column, ColumnType, Table};
 use crate::codes::binding_from_json;
 use crate::engine::{FromValue, Value};
 
@@ -87,10 +88,10 @@ fn describe_value(table: &Table, row: &[Value], column: usize) -> String {
 /// Returns the check for a column: the store's parser if it has one, otherwise a type check.
 fn column_check(table: &str, column: &Column) -> ColumnCheck {
     match (table, &*column.name) {
-        (_, "at") => check_type::<Timestamp>,
+        (_, "at") | ("receivers", "denied_since") => check_type::<Timestamp>,
         (_, name) if name.ends_with("_at") || name.ends_with("_until") => check_type::<Timestamp>,
-        (_, "lookup") | ("codes", "token") => check_type::<LookupKey>,
-        (_, "digest") => check_type::<Sha256Digest>,
+        (_, "lookup") | ("codes" | "receivers", "token") => check_type::<LookupKey>,
+        (_, "digest") | ("receivers", "ack_digest") => check_type::<Sha256Digest>,
         ("apps", "secret" | "previous_secret") => check_type::<HashedSecret>,
         ("apps", "redirect_uris") => {
             |value| check_text(value, |text| serde_json::from_str::<Vec<String>>(text).is_ok())
@@ -99,7 +100,7 @@ fn column_check(table: &str, column: &Column) -> ColumnCheck {
             |value| check_names(value, |name| AuthMethod::from_name(name).is_some())
         }
         ("apps", "registered_by") => {
-            |value| check_names(value, |name| Origin::from_name(name).is_some())
+            |value| check_names(value, |name| Registrar::from_name(name).is_some())
         }
         ("apps", "issuer") => |value| check_names(value, |name| Issuer::from_name(name).is_some()),
         ("apps", "grant_types") => |value| {
@@ -110,11 +111,16 @@ fn column_check(table: &str, column: &Column) -> ColumnCheck {
         (_, "scopes") => {
             |value| check_names(value, |text| Scopes::from_stored(text).unknown_count() == 0)
         }
-        (_, "credential_version") | ("rulesets", "version") | ("audit_events", "count") => {
-            check_counter
-        }
+        (_, "credential_version")
+        | ("rulesets", "version")
+        | ("audit_events", "count")
+        | ("receivers", "denied_count") => check_counter,
         ("accounts", "role") => |value| check_names(value, |name| Role::from_name(name).is_some()),
         ("codes", "binding") => |value| check_text(value, |text| binding_from_json(text).is_some()),
+        ("receivers", "protocol") => check_type::<Protocol>,
+        ("receivers", "document") => {
+            |value| check_text(value, |text| serde_json::from_str::<ReceiverDocument>(text).is_ok())
+        }
         ("rulesets", "scope") => {
             |value| check_text(value, |text| text.parse::<RuleScope>().is_ok())
         }
@@ -122,8 +128,8 @@ fn column_check(table: &str, column: &Column) -> ColumnCheck {
             check_text(value, |text| RuleDocument::from_text(RuleScope::Global, text).is_ok())
         },
         _ => match column.kind {
-            ColumnKind::Text => |value| check_text(value, |_| true),
-            ColumnKind::Integer => check_type::<i64>,
+            ColumnType::Text => |value| check_text(value, |_| true),
+            ColumnType::Integer => check_type::<i64>,
         },
     }
 }
@@ -175,10 +181,10 @@ mod tests {
     #[test]
     fn every_column_is_checked_as_the_store_reads_it() {
         let migrations = Migrations::default();
-        let schema = Schema::at(migrations.newest(), migrations).unwrap();
+        let schema = Schema::from_migrations(migrations.newest(), migrations).unwrap();
         let invalid_value = |kind| match kind {
-            ColumnKind::Text => "\u{1b}{".into(),
-            ColumnKind::Integer => i64::MIN.into(),
+            ColumnType::Text => "\u{1b}{".into(),
+            ColumnType::Integer => i64::MIN.into(),
         };
         let mut unparsed_columns = Vec::new();
         for table in schema.backup_tables() {
@@ -186,8 +192,8 @@ mod tests {
                 let check = column_check(&table.name, column);
                 assert_eq!(check(&Value::Null), CheckOutcome::Valid);
                 let wrong_type = match column.kind {
-                    ColumnKind::Text => 1.into(),
-                    ColumnKind::Integer => "1".into(),
+                    ColumnType::Text => 1.into(),
+                    ColumnType::Integer => "1".into(),
                 };
                 assert_eq!(check(&wrong_type), CheckOutcome::Invalid, "{} {column:?}", table.name);
                 if check(&invalid_value(column.kind)) == CheckOutcome::Valid {
@@ -226,6 +232,14 @@ mod tests {
             "grants.device_name",
             "grants.id",
             "grants.redirect_uri",
+            "receivers.account_id",
+            "receivers.app_id",
+            "receivers.failure",
+            "receivers.id",
+            "receivers.origin",
+            "receivers.push_key",
+            "receivers.secrets",
+            "receivers.vapid_key",
             "reserved_names.name",
             "rulesets.account_id",
             "sessions.account_id",
@@ -235,6 +249,8 @@ mod tests {
             "tokens.account_id",
             "tokens.app_id",
             "tokens.grant_id",
+            "vapid_keys.private_key",
+            "vapid_keys.public_key",
         ];
         assert_eq!(unparsed_columns, expected);
     }

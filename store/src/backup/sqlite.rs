@@ -76,7 +76,7 @@ impl TableTransaction for Transaction {
         self.map_error(self.connection.execute_batch(sql))
     }
 
-    async fn run_statement(&self, statement: &Statement) -> Result<(), StoreError> {
+    async fn execute_statement(&self, statement: &Statement) -> Result<(), StoreError> {
         self.map_error(sqlite::run_statement(&self.connection, statement)).map(drop)
     }
 
@@ -84,7 +84,7 @@ impl TableTransaction for Transaction {
         self.map_error(self.connection.query_row(sql, [], |row| row.get(0)))
     }
 
-    /// Does nothing, because the transaction has locked the whole file.
+    /// Does nothing: a restore uses an exclusive transaction, which has locked the whole file.
     async fn lock(&self, _: &Schema) -> Result<(), StoreError> {
         Ok(())
     }
@@ -139,7 +139,7 @@ mod tests {
         let unlocked_files = Some((path.clone(), FileState::read(&path)));
         let transaction = Transaction { connection, unlocked_files };
         let migrations = Migrations::default();
-        let schema = Schema::at(migrations.newest(), migrations).unwrap();
+        let schema = Schema::from_migrations(migrations.newest(), migrations).unwrap();
         let table = schema.backup_tables().next().unwrap();
         transaction.scan(table, &mut |_| Ok(())).await.unwrap();
 

@@ -17,25 +17,25 @@ pub(super) trait TableTransaction {
     /// Passes every row of a table to `on_row`, in any order.
     async fn scan(&self, table: &Table, on_row: RowCallback<'_>) -> Result<(), BackupError>;
 
-    /// Inserts rows.
+    /// Inserts rows with one value per column, in the order of `table.columns`.
     async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError>;
 
-    /// Runs statements without parameters.
+    /// Executes statements without parameters.
     async fn execute_batch(&self, sql: &str) -> Result<(), StoreError>;
 
-    /// Runs one statement with its parameters.
-    async fn run_statement(&self, statement: &Statement) -> Result<(), StoreError>;
+    /// Executes one statement with its parameters.
+    async fn execute_statement(&self, statement: &Statement) -> Result<(), StoreError>;
 
     /// Runs a query that returns one integer.
     async fn read_integer(&self, sql: &str) -> Result<i64, StoreError>;
 
-    /// Locks the tables against all other transactions.
+    /// Locks the tables against all other transactions. Does nothing on SQLite, where the
+    /// transaction has already locked the whole file.
     async fn lock(&self, schema: &Schema) -> Result<(), StoreError>;
 
     /// Returns a migration's statements for this engine.
     fn migration_sql(migration: &Migration) -> &'static str;
 
-    /// Commits the transaction. The rows in the schema's tables are durable and visible when it
-    /// returns.
+    /// Commits. On return, the rows are durable and visible to other connections.
     async fn commit(self, schema: &Schema) -> Result<(), StoreError>;
 }

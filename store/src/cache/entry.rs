@@ -12,8 +12,8 @@ use crate::tokens::StoredToken;
 
 /// A value in the cache.
 pub(crate) trait CacheValue<K> {
-    /// Returns the subjects that the value depends on besides its key; a single subject is
-    /// repeated.
+    /// Returns the subjects whose invalidation makes the value stale. A value with only one subject
+    /// returns it twice.
     fn subjects(&self, key: &K) -> [CacheSubject; 2];
 
     /// Returns the number of bytes on the heap that key and value own.
@@ -52,8 +52,8 @@ impl CacheValue<LookupKey> for (Sha256Digest, Arc<StoredToken>) {
     }
 
     fn heap_bytes(&self, _: &LookupKey) -> usize {
-        let name = self.1.account.as_ref().map_or(0, |account| account.name.len());
-        ARC_OVERHEAD + size_of::<StoredToken>() + name + self.1.scopes.heap_bytes()
+        let name_bytes = self.1.account.as_ref().map_or(0, |account| account.name.len());
+        ARC_OVERHEAD + size_of::<StoredToken>() + name_bytes + self.1.scopes.heap_bytes()
     }
 }
 
@@ -74,14 +74,14 @@ impl<K> CacheValue<K> for Arc<StoredApp> {
 
     fn heap_bytes(&self, _: &K) -> usize {
         let details = &self.app.details;
-        let website = details.website.as_ref().map_or(0, String::len);
-        let strings = 2 * self.app.client_id.len()
+        let website_bytes = details.website.as_ref().map_or(0, String::len);
+        let string_bytes = 2 * self.app.client_id.len()
             + details.name.len()
             + details.scopes.heap_bytes()
-            + website;
-        let uris: usize =
+            + website_bytes;
+        let uri_bytes: usize =
             details.redirect_uris.iter().map(|uri| size_of::<String>() + uri.as_str().len()).sum();
-        ARC_OVERHEAD + size_of::<StoredApp>() + strings + uris
+        ARC_OVERHEAD + size_of::<StoredApp>() + string_bytes + uri_bytes
     }
 }
 

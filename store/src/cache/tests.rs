@@ -162,7 +162,7 @@ fn a_read_that_began_before_its_account_was_invalidated_is_not_cached() {
     assert!(is_cached());
 }
 
-/// A collision costs one read, which caches the other account again.
+/// A collision costs only one more read, after which the other account is cached again.
 #[test]
 fn accounts_that_share_a_slot_are_invalidated_together() {
     let cache = Cache::new(1 << 20, true);

@@ -14,10 +14,10 @@ use super::split_by_host;
 /// A parsed URL.
 #[derive(Debug)]
 pub(crate) struct PostgresUrl {
-    /// The hosts, each with separate driver parameters: given all of them, the driver would wait
+    /// The hosts, each with separate driver parameters. If the driver got all hosts, it would wait
     /// for a first host that accepts connections but does not respond.
     pub(crate) hosts: Vec<HostConfig>,
-    /// `target_session_attrs`: whether the server must accept writes.
+    /// `target_session_attrs`: the required kind of server, such as one that accepts writes.
     pub(crate) target: Option<TargetSessionAttrs>,
     /// `None`: the connection is not encrypted.
     pub(crate) tls: Option<TlsParameters>,

@@ -1,4 +1,5 @@
-//! The diagnosis of a PostgreSQL database.
+//! Checks a PostgreSQL database for `belfry doctor`: schema, writes, notifications, durability and
+//! clock.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Diagnosis, Durability};
 use crate::migrations::{SchemaPolicy, SchemaVersion, TEST_INSERT};
 use crate::postgres::{
-    Hosts, MessageReceiver, check_encoding, describe_error, pooler, schema_version,
+    ConnectionDriver, Hosts, check_encoding, describe_error, pooler, schema_version,
 };
 use crate::{Options, SecretUrl, StoreError};
 
@@ -24,30 +25,32 @@ const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagnosis, StoreError> {
     let database = url.without_password();
     let hosts = Hosts::new(url, false)?;
-    let to_error = |error: StoreError| match error {
+    let to_open_error = |error: StoreError| match error {
         StoreError::Failed(reason) | StoreError::Unavailable(reason) => {
             StoreError::Open { database: database.clone(), reason }
         }
         error => error,
     };
-    let (client, connection, _) = hosts.connect(options.timeout).await.map_err(to_error)?;
+    let (client, connection, _) = hosts.connect(options.timeout).await.map_err(to_open_error)?;
     let _connection = AbortOnDropHandle::new(tokio::spawn(connection.map(drop)));
-    let (listener, receiver, _) = hosts.connect(options.timeout).await.map_err(to_error)?;
-    let (arrivals, notifications) = mpsc::channel(1);
-    let _receiver = AbortOnDropHandle::new(tokio::spawn(forward_notifications(receiver, arrivals)));
-    pooler::check_pool_mode(&client, &listener).await.map_err(to_error)?;
-    check_encoding(&client).await.map_err(to_error)?;
-    let version = schema_version(&client).await.map_err(|error| to_error(error.into()))?;
+    let (listener, driver, _) = hosts.connect(options.timeout).await.map_err(to_open_error)?;
+    let (arrival_sender, arrivals) = mpsc::channel(1);
+    let forward = forward_notifications(driver, arrival_sender);
+    let _forwarder = AbortOnDropHandle::new(tokio::spawn(forward));
+    pooler::check_pool_mode(&client, &listener).await.map_err(to_open_error)?;
+    check_encoding(&client).await.map_err(to_open_error)?;
+    let version = schema_version(&client).await.map_err(|error| to_open_error(error.into()))?;
+    // Fails if the schema is too new.
     options.migrations.pending(SchemaPolicy::Migrate, &database, version)?;
-    let clock_difference =
-        measure_clock_difference(&client).await.map_err(|error| to_error(error.into()))?;
-    let notifications = check_notifications(&client, &listener, notifications).await;
+    let clock_offset =
+        measure_clock_offset(&client).await.map_err(|error| to_open_error(error.into()))?;
+    let notification_outcome = check_notifications(&client, &listener, arrivals).await;
     let mut diagnosis = Diagnosis {
         supported_schema_version: options.migrations.newest(),
-        notifications: Some(notifications),
-        // A different server with PostgreSQL's protocol may not report these settings.
-        durability: read_durability(&client, hosts.has_several()).await.ok(),
-        clock_difference: Some(clock_difference),
+        notifications: Some(notification_outcome),
+        // Other servers with PostgreSQL's protocol may not report these settings.
+        durability: read_durability(&client, hosts.has_several_hosts()).await.ok(),
+        clock_offset: Some(clock_offset),
         ..Diagnosis::default()
     };
     if version != SchemaVersion::NONE {
@@ -64,8 +67,8 @@ async fn try_write(client: &Client) -> Result<(), tokio_postgres::Error> {
     client.batch_execute(&statements).await
 }
 
-/// Reads the settings that allow acknowledged writes to be lost. With several servers a standby may
-/// be promoted, so commits must wait for one.
+/// Reads the settings that allow acknowledged writes to be lost. With several hosts, a standby may
+/// be promoted, so acknowledged commits are safe only if each commit waits for a standby.
 async fn read_durability(
     client: &Client,
     has_several_hosts: bool,
@@ -90,11 +93,9 @@ async fn read_durability(
     })
 }
 
-/// Returns the time by which the server's clock is ahead of ours, assuming that the server reads it
+/// Returns the lead of the server's clock over this machine's, assuming that the server reads it
 /// halfway through the query.
-async fn measure_clock_difference(
-    client: &Client,
-) -> Result<SignedDuration, tokio_postgres::Error> {
+async fn measure_clock_offset(client: &Client) -> Result<SignedDuration, tokio_postgres::Error> {
     let (now, start) = (SystemClock.now(), Instant::now());
     let select = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
     let row = client.query_one(select, &[]).await?;
@@ -107,25 +108,25 @@ async fn measure_clock_difference(
 async fn check_notifications(
     sender: &Client,
     listener: &Client,
-    mut notifications: mpsc::Receiver<()>,
+    mut arrivals: mpsc::Receiver<()>,
 ) -> Result<(), String> {
     let channel = format!("belfry_doctor_{:016x}", u64::from_be_bytes(random::bytes()));
-    let to_error = |error: tokio_postgres::Error| describe_error(&error);
-    listener.batch_execute(&format!("listen {channel}")).await.map_err(to_error)?;
-    sender.batch_execute(&format!("notify {channel}")).await.map_err(to_error)?;
-    match timeout(NOTIFICATION_TIMEOUT, notifications.recv()).await {
+    let describe = |error: tokio_postgres::Error| describe_error(&error);
+    listener.batch_execute(&format!("listen {channel}")).await.map_err(describe)?;
+    sender.batch_execute(&format!("notify {channel}")).await.map_err(describe)?;
+    match timeout(NOTIFICATION_TIMEOUT, arrivals.recv()).await {
         Ok(Some(())) => Ok(()),
         Ok(None) => Err("the connection was closed".to_owned()),
-        Err(_) => Err("a notification did not arrive".to_owned()),
+        Err(_) => Err("no notification arrived within 3 seconds".to_owned()),
     }
 }
 
-/// Sends a message for each notification until the connection is closed.
-async fn forward_notifications(mut receiver: MessageReceiver, arrivals: mpsc::Sender<()>) {
-    let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
+/// Signals that a notification has arrived. Ends when the connection is closed.
+async fn forward_notifications(mut driver: ConnectionDriver, arrival_sender: mpsc::Sender<()>) {
+    let mut messages = stream::poll_fn(move |context| driver.poll_message(context));
     while let Some(Ok(message)) = messages.next().await {
         if let AsyncMessage::Notification(_) = message {
-            let _already_arrived = arrivals.try_send(());
+            let _ = arrival_sender.try_send(()); // One signal is enough.
         }
     }
 }

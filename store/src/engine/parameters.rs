@@ -15,7 +15,7 @@ macro_rules! sql {
     };
 }
 
-/// The SQL text in which these parameters are numbered in this order.
+/// The SQL text with these parameters, numbered in this order.
 macro_rules! numbered_sql {
     ($sql:expr $(, $name:ident)*) => {{
         use $crate::engine::NumberedSql;

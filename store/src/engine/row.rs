@@ -1,8 +1,9 @@
 //! Values of columns and parameters, and the rows that statements return.
 
 use belfry_core::oauth::account::Role;
-use belfry_core::oauth::client::{AuthMethod, Issuer, Origin};
+use belfry_core::oauth::client::{AuthMethod, Issuer, Registrar};
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::push::receiver::Protocol;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
@@ -35,7 +36,7 @@ impl From<&Scopes> for Value {
     }
 }
 
-/// Times are stored in whole seconds since the Unix epoch.
+/// Times are stored as Unix time in whole seconds.
 impl From<Timestamp> for Value {
     fn from(time: Timestamp) -> Self {
         Self::Integer(time.as_second())
@@ -186,7 +187,19 @@ macro_rules! named_columns {
     )*};
 }
 
-named_columns!(Role, AuthMethod, Issuer, Origin);
+named_columns!(Role, AuthMethod, Issuer, Registrar);
+
+impl From<Protocol> for Value {
+    fn from(protocol: Protocol) -> Self {
+        protocol.as_str().into()
+    }
+}
+
+impl FromValue for Protocol {
+    fn from_value(value: Value) -> Option<Self> {
+        Self::from_name(&String::from_value(value)?)
+    }
+}
 
 impl From<UserAgent> for Value {
     fn from(browser: UserAgent) -> Self {

@@ -2,17 +2,17 @@
 
 belfry_runtime::families! {
     STORE_OPERATION_DURATION = Histogram "belfry_store_operation_duration_seconds"
-        ["engine" "operation"] "Time of database reads and writes, including waiting";
+        ["engine" "operation"] "Duration of database reads and writes, including queueing";
     STORE_FAILURES = Counter "belfry_store_failures_total" ["engine" "operation" "reason"]
         "Failed database reads and writes";
     UNKNOWN_SCOPES = Counter "belfry_unknown_scopes_total" []
-        "Scopes read from the database that this version does not know";
+        "Unrecognised scopes read from the database";
     STORE_COMMIT_DURATION = Histogram "belfry_store_commit_duration_seconds" ["engine"]
-        "Time of a transaction until it is durable";
+        "Time until a transaction is durable";
     SQLITE_QUEUE = Gauge "belfry_sqlite_queue_length" ["operation"]
         "Reads and writes that wait for a thread";
     SQLITE_COMMIT_WRITES = Histogram "belfry_sqlite_commit_writes" []
-        "Writes that were committed in one transaction";
+        "Writes per transaction";
     SQLITE_FILE_BYTES = Gauge "belfry_sqlite_file_bytes" ["file"] "Size of the database files";
     SQLITE_DISK_AVAILABLE = Gauge "belfry_sqlite_disk_available_bytes" []
         "Free space in the file system of the database";
@@ -20,19 +20,19 @@ belfry_runtime::families! {
         "Connections in the pool";
     POSTGRES_MAX_CONNECTIONS = Gauge "belfry_postgres_max_connections" []
         "Maximum number of connections in the pool";
-    POSTGRES_WAITING = Gauge "belfry_postgres_waiting_requests" []
+    POSTGRES_WAITING = Gauge "belfry_postgres_waiting_operations" []
         "Reads and writes that wait for a connection";
     POSTGRES_COMMIT_WRITES = Histogram "belfry_postgres_commit_writes" []
-        "Writes that were committed in one transaction";
+        "Writes per transaction";
     POSTGRES_PROBE_DURATION = Histogram "belfry_postgres_probe_duration_seconds" []
-        "Time until a notification that the node sent to itself arrived";
+        "Round-trip time of notification probes";
     POSTGRES_LISTEN_FAILURES = Counter "belfry_postgres_listen_failures_total" []
-        "Number of times that notifications could not be received";
+        "Failures to receive notifications";
     CACHE_ENABLED = Gauge "belfry_cache_enabled" [] "Whether reads may be served from the cache";
-    CACHE_REQUESTS = Counter "belfry_cache_requests_total" ["cache" "outcome"]
+    CACHE_LOOKUPS = Counter "belfry_cache_lookups_total" ["cache" "outcome"]
         "Lookups in the cache";
-    CACHE_ENTRIES = Gauge "belfry_cache_entries" ["cache"] "Entries in the cache";
-    CACHE_BYTES = Gauge "belfry_cache_bytes" ["cache"] "Size of the cache in memory";
+    CACHE_ENTRIES = Gauge "belfry_cache_entries" ["cache"] "Cached entries, by cache";
+    CACHE_BYTES = Gauge "belfry_cache_bytes" ["cache"] "Approximate memory used, by cache";
     CACHE_INVALIDATIONS = Counter "belfry_cache_invalidations_total" ["kind" "origin"]
         "Invalidations of cache entries";
 }

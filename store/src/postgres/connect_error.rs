@@ -1,4 +1,4 @@
-//! PostgreSQL connection errors: whether they are temporary, and how to resolve them.
+//! Classification of PostgreSQL connection errors, and advice on how to resolve them.
 
 use std::error::Error;
 use std::io;

@@ -13,21 +13,21 @@ use tokio::time::timeout;
 use tokio_postgres::SimpleQueryMessage;
 
 use super::hosts::{Hosts, Primary};
+use super::pooled_connection::ConnectionManager;
 use super::server_state::{self, NOT_REPLICATED, READ_ONLY};
-use super::session::SessionManager;
 use crate::metrics::{PostgresMetrics, families};
 use crate::{Options, StoreError};
 
 /// Maximum time for a cancel request, and then for the response of the cancelled statement.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A connection that is in use, and returns to the pool afterwards.
-pub(super) type PooledSession = managed::Object<SessionManager>;
+/// A connection in use, which returns to the pool when it is dropped.
+pub(super) type ConnectionGuard = managed::Object<ConnectionManager>;
 
 /// Pooled connections. Clones share them.
 #[derive(Clone)]
 pub(super) struct Connections {
-    pool: Pool<SessionManager>,
+    pool: Pool<ConnectionManager>,
     hosts: Hosts,
     /// A permit for each connection except the one that is reserved for probes. Probes must not
     /// wait while all others are in use, because the node would stop using its cache under load.
@@ -41,7 +41,7 @@ impl Connections {
     pub(super) fn new(hosts: Hosts, options: &Options) -> Result<Self, String> {
         let Options { timeout, connections, .. } = *options;
         let size = connections.get();
-        let pool = Pool::builder(SessionManager { hosts: hosts.clone(), timeout })
+        let pool = Pool::builder(ConnectionManager { hosts: hosts.clone(), timeout })
             .max_size(size + 1)
             // The manager has its own timeout.
             .timeouts(Timeouts { wait: Some(timeout), create: None, recycle: None })
@@ -70,7 +70,7 @@ impl Connections {
     /// Runs `work` on a connection with a timeout.
     pub(super) async fn run<T>(
         &self,
-        work: impl AsyncFnOnce(&PooledSession) -> Result<T, tokio_postgres::Error>,
+        work: impl AsyncFnOnce(&ConnectionGuard) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         let waiting = self.metrics.waiting_operations.enter();
         let permit = timeout(self.timeout, self.permits.acquire()).await;
@@ -88,9 +88,10 @@ impl Connections {
         let query = format!(
             "select current_setting('transaction_read_only'), pg_notify('belfry', '{payload}')"
         );
-        let query_session =
-            async |client: &PooledSession| Ok((client.simple_query(&query).await?, client.primary));
-        let (messages, primary) = self.run_without_permit(query_session).await?;
+        let send_query = async |client: &ConnectionGuard| {
+            Ok((client.simple_query(&query).await?, client.primary))
+        };
+        let (messages, primary) = self.run_without_permit(send_query).await?;
         let is_read_only = messages.iter().any(
             |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")),
         );
@@ -105,17 +106,16 @@ impl Connections {
     /// opened to the new primary. Connections in use are closed when they return to the pool.
     fn abandon(&self, primary: Primary) {
         if self.hosts.abandon(primary) {
-            drop(self.pool.retain(|session, _| self.hosts.is_current(session.primary)));
+            drop(self.pool.retain(|connection, _| self.hosts.is_current(connection.primary)));
         }
     }
 
     /// Runs `work` with a timeout. After a timeout the statement is cancelled and its outcome
-    /// awaited; if there is none, the connection is considered broken and discarded. The connection
-    /// is also discarded if a different host has become the primary, because this one may never
-    /// respond.
+    /// awaited. If there is none, the connection is considered broken and is discarded. It is also
+    /// discarded if another host has become the primary, because the old one may never respond.
     async fn run_without_permit<T>(
         &self,
-        work: impl AsyncFnOnce(&PooledSession) -> Result<T, tokio_postgres::Error>,
+        work: impl AsyncFnOnce(&ConnectionGuard) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         let client = self.pool.get().await.map_err(|error| match error {
             PoolError::Backend(error) => error,
@@ -155,7 +155,7 @@ impl Connections {
             None => {}
         }
         let primary = client.primary;
-        drop(PooledSession::take(client));
+        drop(ConnectionGuard::take(client));
         if !self.hosts.is_current(primary) {
             return Err(StoreError::Unavailable(
                 "a different server has become the primary".to_owned(),

@@ -1,8 +1,8 @@
 //! Group commit: the batches that arrive while others are being written are committed together.
 //!
-//! Callers share the cost of a transaction, of its sync to disk, and of its notification, for which
-//! PostgreSQL locks out the commits of all other notifying transactions. A batch that fails does
-//! not affect the others: the group is rolled back, and each of its batches is written alone.
+//! Callers share the cost of a transaction: its sync to disk, and its notification, during which
+//! PostgreSQL blocks the commits of all other notifying transactions. A batch that fails does not
+//! affect the others: the group is rolled back, and each of its batches is written alone.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ const MAX_GROUP_BATCHES: usize = 64;
 /// alone.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
-/// Maximum number of groups that are written concurrently. More of them would make the groups
+/// Maximum number of groups that are written concurrently. With more of them, groups would be
 /// smaller.
 const MAX_CONCURRENT_GROUPS: usize = 4;
 
@@ -111,8 +111,8 @@ impl GroupCommit {
         Some(group)
     }
 
-    /// Writes a group and sends the replies, except that batches that have waited for longer than
-    /// the timeout fail.
+    /// Writes a group and sends the replies. Batches that have waited for longer than the timeout
+    /// fail instead.
     async fn write_group(&self, mut group: Vec<Job>) {
         let timeout = self.writer.timeout();
         for job in group.extract_if(.., |job| job.queued_at.elapsed() > timeout) {

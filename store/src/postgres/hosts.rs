@@ -1,5 +1,5 @@
-//! The servers that the URL names. One of them is the primary, which accepts writes; after a
-//! failover it is a different one.
+//! The servers that the URL names. One of them is the primary, which accepts writes. A failover
+//! makes another server the primary.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,12 +20,12 @@ use super::tls;
 use crate::database::{HostConfig, PostgresUrl};
 use crate::{SecretUrl, StoreError};
 
-/// Time after which the next host is tried as well, if the previous one has not responded: it may
-/// drop packets or be suspended.
+/// Time after which the next host is tried as well, because the previous one may drop packets or be
+/// suspended.
 const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 
-/// The half of a connection that receives messages.
-pub(crate) type MessageReceiver =
+/// The half of a connection that performs its I/O and receives the server's messages.
+pub(crate) type ConnectionDriver =
     Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
 /// The hosts of a URL. Clones share the choice of the primary.
@@ -92,7 +92,7 @@ impl Hosts {
     }
 
     /// Returns whether the URL names several hosts.
-    pub(crate) fn has_several(&self) -> bool {
+    pub(crate) fn has_several_hosts(&self) -> bool {
         self.0.hosts.len() > 1
     }
 
@@ -113,15 +113,15 @@ impl Hosts {
     /// Waits until connections are opened to a host other than this one, or forever if the URL
     /// names only one.
     pub(super) async fn wait_for_other_host(&self, primary: Primary) {
-        if !self.has_several() {
+        if !self.has_several_hosts() {
             return pending().await;
         }
         let mut changes = self.0.primary.subscribe();
         let _never_closed = changes.wait_for(|current| current.host != primary.host).await;
     }
 
-    /// Stops using all connections that were opened so far. Returns false if that has already
-    /// happened since the connection to `primary` was opened.
+    /// Stops using all connections that were opened so far. Returns false, and changes nothing, if
+    /// `primary` is no longer current.
     pub(super) fn abandon(&self, primary: Primary) -> bool {
         self.0.primary.send_if_modified(|current| {
             let is_current = *current == primary;
@@ -137,7 +137,7 @@ impl Hosts {
     pub(crate) async fn connect(
         &self,
         max_duration: Duration,
-    ) -> Result<(Client, MessageReceiver, Primary), StoreError> {
+    ) -> Result<(Client, ConnectionDriver, Primary), StoreError> {
         let host_count = self.0.hosts.len();
         let last_host = self.0.primary.borrow().host;
         let deadline = Instant::now() + max_duration;
@@ -168,9 +168,9 @@ impl Hosts {
                 },
             };
             match outcome {
-                Some(Ok((host, (client, receiver)))) => {
+                Some(Ok((host, (client, driver)))) => {
                     self.set_last_error(None);
-                    return Ok((client, receiver, self.use_host(host)));
+                    return Ok((client, driver, self.use_host(host)));
                 }
                 Some(Err(failure)) => {
                     failures.push(failure);
@@ -181,7 +181,7 @@ impl Hosts {
         }
     }
 
-    /// Makes a host the one to which connections are opened.
+    /// Selects the host to which connections are opened.
     fn use_host(&self, host: usize) -> Primary {
         self.0.primary.send_if_modified(|primary| {
             let is_changed = primary.host != host;
@@ -192,7 +192,8 @@ impl Hosts {
             }
             is_changed
         });
-        // A different host may have taken its place already.
+        // Another connection may have selected another host in the meantime. The result then
+        // differs from the current primary, so this connection is not used.
         Primary { host, ..*self.0.primary.borrow() }
     }
 }

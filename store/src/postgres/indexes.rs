@@ -3,7 +3,7 @@
 //! `create index` blocks writes to its table until the index is built. `create index concurrently`
 //! does not, but cannot be part of a transaction. So the migration of an existing database omits
 //! the indexes, and they are built afterwards. An index that a killed process left incomplete is
-//! built again at the next start.
+//! rebuilt at the next start.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) async fn build_missing_indexes(
         tokio::time::sleep(LOCK_POLL_INTERVAL).await;
     }
     for (index, statement) in find_missing_indexes(client, migrations).await? {
-        tracing::info!(index, "building an index");
+        tracing::info!(index, "building index");
         client.batch_execute(&format!("drop index concurrently if exists {index}")).await?;
         let create = statement.replacen("create index", "create index concurrently", 1);
         client.batch_execute(&create).await?;

@@ -56,7 +56,7 @@ impl NodeNotifier {
     }
 
     /// Replaces the id, so that notifications sent under the old one are processed like those from
-    /// a different node. Call it before invalidating the cache when the outcome of a write is
+    /// another node. Call it before invalidating the cache when the outcome of a write is
     /// unknown: it may be committed later.
     pub(super) fn rotate_id(&self) {
         self.0.store(random_id(), Ordering::SeqCst);
@@ -141,8 +141,8 @@ impl ProbeReceiver {
     }
 }
 
-/// Disables the cache when listening ends, even because of a panic: entries could become stale
-/// unnoticed.
+/// Disables the cache when listening ends, even after a panic, because entries could become stale
+/// undetected.
 struct DisableCacheOnDrop<'a>(&'a Cache);
 
 impl Drop for DisableCacheOnDrop<'_> {
@@ -227,7 +227,7 @@ impl Listener {
                                   may be overloaded, or a connection pooler or proxy does not \
                                   forward LISTEN and NOTIFY";
                     // The server may be suspended or unreachable, and a standby promoted.
-                    if self.hosts.has_several() {
+                    if self.hosts.has_several_hosts() {
                         return reason.to_owned();
                     }
                     self.disable_cache(reason);

@@ -1,9 +1,9 @@
 //! Migrations of a PostgreSQL database that other nodes are using.
 //!
 //! A migration locks the tables that it changes, for milliseconds: indexes are built afterwards.
-//! While it waits for a lock, statements of other nodes queue behind it, and their transactions may
-//! hold the lock for which it waits. So it waits for 100 ms, lets the others proceed for 500 ms,
-//! and tries again.
+//! While it waits for a lock, statements of other nodes queue behind it, although their
+//! transactions may hold that lock. So it waits for at most 100 ms, lets the others proceed for 500
+//! ms, and retries.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
 const MIGRATION_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time after which a migration is no longer retried.
 const MAX_RETRY_TIME: Duration = Duration::from_secs(50);
-/// Pause between two attempts, in which other nodes get the locks they wait for.
+/// Pause between two attempts, during which other nodes get the locks they wait for.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// The statement that takes the schema's advisory lock (an arbitrary number) until the end of the
@@ -55,7 +55,7 @@ pub(super) async fn migrate(
     database: &str,
 ) -> Result<(), StoreError> {
     let to_timeout_error = |_| StoreError::Failed("no response within 60 seconds".to_owned());
-    let connect_timeout = if hosts.has_several() { options.timeout } else { CONNECT_TIMEOUT };
+    let connect_timeout = if hosts.has_several_hosts() { options.timeout } else { CONNECT_TIMEOUT };
     let (client, connection, _) = hosts.connect(connect_timeout).await?;
     let connection = tokio::spawn(connection.map(drop));
     timeout(MIGRATION_TIMEOUT, check_pooler(&client, hosts)).await.map_err(to_timeout_error)??;
@@ -92,13 +92,13 @@ async fn check_and_migrate(
     loop {
         match try_migrate(&mut client, options, now, database).await {
             Err(MigrationError::Locked) if start.elapsed() < MAX_RETRY_TIME => {
-                tracing::info!("waiting for a table to migrate, which another session is using");
+                tracing::info!("table to migrate is in use by another session, retrying");
                 tokio::time::sleep(RETRY_PAUSE).await;
             }
             Err(MigrationError::Locked) => {
                 return Err(StoreError::Failed(
                     "a table to migrate has been in use by another session for a long time, perhaps \
-                     by a backup; try again when it has ended"
+                     by a backup; retry when it has ended"
                         .to_owned(),
                 ));
             }

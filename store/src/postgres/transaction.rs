@@ -6,7 +6,7 @@ use std::task::Poll;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Column, Error};
 
-use super::connections::PooledSession;
+use super::connections::ConnectionGuard;
 use super::listen::NodeNotifier;
 use crate::engine::{Batch, OnMissingRows, Row, Rows, Statement, Value};
 
@@ -21,7 +21,7 @@ pub(super) enum TransactionOutcome {
 /// Runs a batch in a separate transaction: begin, statements, notifications, commit. A single
 /// statement without notifications needs no explicit transaction.
 pub(super) async fn write_batch(
-    client: &PooledSession,
+    client: &ConnectionGuard,
     batch: &Batch,
     notifier: &NodeNotifier,
 ) -> Result<Vec<Rows>, Error> {
@@ -29,7 +29,7 @@ pub(super) async fn write_batch(
         return Ok(vec![run_statement(client, statement).await?]);
     }
     let notification = notifier.notify_statement(batch.invalidations.iter());
-    // A single statement without rows has changed nothing.
+    // A single statement without rows has changed nothing, so there is nothing to roll back.
     if batch.on_missing_rows == OnMissingRows::RollBack && batch.statements.len() > 1 {
         return write_in_two_steps(client, batch, notification.as_ref()).await;
     }
@@ -43,10 +43,11 @@ pub(super) async fn write_batch(
     }
 }
 
-/// Runs a transaction in one round trip. When a statement fails, PostgreSQL turns the commit into a
-/// rollback. An error means that the outcome is unknown.
+/// Sends a transaction in one round trip, once its statements are prepared. When a statement fails,
+/// PostgreSQL turns the commit into a rollback. After an error from a later step the outcome is
+/// unknown.
 pub(super) async fn run_transaction(
-    client: &PooledSession,
+    client: &ConnectionGuard,
     begin: &str,
     statements: &[&Statement],
 ) -> Result<TransactionOutcome, Error> {
@@ -67,7 +68,7 @@ pub(super) async fn run_transaction(
 /// Runs a batch that is committed or rolled back depending on its rows, so the commit cannot be
 /// sent together with the statements.
 async fn write_in_two_steps(
-    client: &PooledSession,
+    client: &ConnectionGuard,
     batch: &Batch,
     notification: Option<&Statement>,
 ) -> Result<Vec<Rows>, Error> {
@@ -79,7 +80,7 @@ async fn write_in_two_steps(
     let responses = send_statements(client, &statements, &prepared).await;
     let begin_outcome = begin_response.await;
     let rows = begin_outcome.and(receive_rows(responses).await);
-    if !rows.as_ref().is_ok_and(|rows| !batch.should_roll_back(rows)) {
+    if rows.as_ref().map_or(true, |rows| batch.should_roll_back(rows)) {
         // Done even after an error, because the connection returns to the pool.
         let rollback_outcome = client.batch_execute("rollback").await;
         return rows.and_then(|rows| rollback_outcome.map(|()| rows));
@@ -94,7 +95,7 @@ async fn write_in_two_steps(
 /// Prepares statements, once per connection. This waits for responses, so it must not happen while
 /// a transaction is being sent.
 async fn prepare(
-    client: &PooledSession,
+    client: &ConnectionGuard,
     statements: &[&Statement],
 ) -> Result<Vec<tokio_postgres::Statement>, Error> {
     let mut prepared = Vec::with_capacity(statements.len());
@@ -119,7 +120,7 @@ async fn send_request<F: Future>(request: F) -> impl Future<Output = F::Output> 
 
 /// Sends the statements in their order.
 async fn send_statements(
-    client: &PooledSession,
+    client: &ConnectionGuard,
     statements: &[&Statement],
     prepared: &[tokio_postgres::Statement],
 ) -> Vec<impl Future<Output = Result<Rows, Error>>> {
@@ -148,17 +149,17 @@ async fn receive_rows(
 
 /// Runs one statement without a transaction around it.
 pub(super) async fn run_statement(
-    client: &PooledSession,
+    client: &ConnectionGuard,
     statement: &Statement,
 ) -> Result<Rows, Error> {
     let prepared = client.prepare_cached(statement.sql).await?;
     run_prepared(client, &prepared, statement).await
 }
 
-/// Runs a prepared statement and returns its rows, or an empty row for each change if it counts
-/// changes.
+/// Runs a prepared statement and returns its rows, or one empty row per changed row if the
+/// statement counts changes.
 async fn run_prepared(
-    client: &PooledSession,
+    client: &ConnectionGuard,
     prepared: &tokio_postgres::Statement,
     statement: &Statement,
 ) -> Result<Rows, Error> {

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::connections::{Connections, PooledSession};
+use super::connections::{ConnectionGuard, Connections};
 use super::listen::NodeNotifier;
 use super::transaction::{self, TransactionOutcome};
 use crate::StoreError;
@@ -64,14 +64,14 @@ impl Writer {
     /// Writes a batch in a separate transaction, and ends the bypass of the cache.
     pub(super) async fn write(&self, batch: &Batch) -> BatchResult {
         self.metrics().commit_writes.observe(1);
-        let write = async |client: &PooledSession| {
+        let write = async |client: &ConnectionGuard| {
             transaction::write_batch(client, batch, &self.notifier).await
         };
         let outcome = self.run_timed(write).await;
         self.end_bypass(batch, outcome)
     }
 
-    /// Writes batches in one transaction, in this order, and returns the rows of each. Returns
+    /// Writes batches in one transaction, in the given order, and returns the rows of each. Returns
     /// `None` if they were rolled back because one of them failed, or waited for a lock longer than
     /// `lock_timeout`. Fails if every batch would fail, or if the outcome is unknown. The caller
     /// ends the bypass of the cache.
@@ -83,8 +83,9 @@ impl Writer {
         self.metrics().commit_writes.observe(batches.len() as u64);
         let begin = format!("begin; set local lock_timeout = {}", lock_timeout.as_millis().max(1));
         let invalidations = batches.iter().flat_map(|batch| &batch.invalidations);
-        // Commits with notifications wait for each other, which takes long if the disk is slow. The
-        // group holds no lock that such a commit waits for.
+        // `lock_timeout` does not apply to the commit: commits with notifications wait for each
+        // other, which takes long if the disk is slow. The group holds no lock that such a commit
+        // waits for.
         let with_timeout_reset = |notify| [notify, sql!("set local lock_timeout to default")];
         let notification = self.notifier.notify_statement(invalidations).map(with_timeout_reset);
         let statements: Vec<&Statement> = batches
@@ -92,7 +93,7 @@ impl Writer {
             .flat_map(|batch| &batch.statements)
             .chain(notification.iter().flatten())
             .collect();
-        let write = async |client: &PooledSession| match transaction::run_transaction(
+        let write = async |client: &ConnectionGuard| match transaction::run_transaction(
             client,
             &begin,
             &statements,
@@ -112,9 +113,9 @@ impl Writer {
     /// Runs a transaction on a connection, and records its duration. A panic becomes an error.
     async fn run_timed<T>(
         &self,
-        write: impl AsyncFnOnce(&PooledSession) -> Result<T, Error>,
+        write: impl AsyncFnOnce(&ConnectionGuard) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
-        let timed_write = async |client: &PooledSession| {
+        let timed_write = async |client: &ConnectionGuard| {
             let start = Instant::now();
             let outcome = write(client).await;
             self.metrics().commit_durations.observe_since(start);

@@ -1,8 +1,8 @@
-//! Deletion of apps that no user authorised.
+//! Deletion of apps that no user authorized.
 //!
 //! Anyone can register apps and request tokens for them, so both are deleted some time after the
-//! app's last use, and earlier if there are too many apps. Apps that a user has authorised, and
-//! those of the operator and of the server itself, remain.
+//! app's last use, and earlier if there are too many apps. Apps that a user has authorized, and
+//! apps that the operator or the server added, are kept.
 
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use crate::invalidation::Invalidation;
 use crate::last_use::last_use;
 use crate::{Change, Store, StoreError};
 
-/// An app that has not been used since the cutoff.
+/// An app that no user authorized and that has not been used since the cutoff.
 #[derive(Debug)]
 struct UnusedApp {
     id: i64,
@@ -25,7 +25,7 @@ struct UnusedApp {
 from_row!(UnusedApp, unused_app_columns { id, last_use = last_use!() });
 
 impl Store {
-    /// Returns the cutoff: apps that no user authorised and that were last used before it are
+    /// Returns the cutoff: apps that no user authorized and that were last used before it are
     /// deleted, because of their age or their number.
     pub(super) async fn unused_apps_cutoff(
         &self,
@@ -43,13 +43,13 @@ impl Store {
             [max = i64::from(settings.max_unauthorized_apps)]
         );
         let cutoff_by_age = time_before(now, settings.unused_apps);
-        // Apps that were last used in the same second stay, so the maximum may be exceeded a
-        // little.
+        // Apps that were last used in the same second are kept, so the maximum may be slightly
+        // exceeded.
         let cutoff_by_number: Option<Timestamp> = self.read_one(select).await?;
         Ok(cutoff_by_number.map_or(cutoff_by_age, |cutoff| cutoff.max(cutoff_by_age)))
     }
 
-    /// Deletes apps that no user authorised and that were last used before the cutoff, with their
+    /// Deletes apps that no user authorized and that were last used before the cutoff, with their
     /// tokens. Returns the number of deleted rows by table.
     pub(super) async fn delete_unused_apps(
         &self,
@@ -95,8 +95,8 @@ impl Store {
     }
 }
 
-/// Adds the deletion of unused apps, up to the last one, to a change, with their registrations in
-/// the audit trail. Apps that were authorised or got a token since they were read remain.
+/// Adds statements that delete the unused apps up to `last_app`, and the events of their
+/// registration. Apps that were authorized or got a token since they were read remain.
 fn add_app_deletions<'a>(
     change: Change<'a>,
     last_app: &UnusedApp,

@@ -1,9 +1,10 @@
-//! Deletion of tokens, grants and sessions beyond a maximum number, the least recently used first.
+//! Deletion of tokens, grants, sessions and deliveries beyond a maximum number, the least recently
+//! used first.
 //!
 //! An app can request any number of tokens, and a user can sign in any number of times. The limits
-//! bound the storage and the cost of lists: 100 valid tokens per grant, 500 grants and 50 sessions
-//! per account, and a configured number of app tokens per app. Each node checks the owners that got
-//! a row from it since its last check.
+//! bound the storage and the cost of lists: 100 valid tokens per grant; 500 grants, 50 sessions and
+//! 100 deliveries per account; and a configured number of app tokens per app. Each node checks the
+//! owners for which it has added rows since its last check.
 
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::secret::LookupKey;
@@ -67,8 +68,8 @@ struct ExcessGrant {
 from_row!(ExcessGrant, grant_columns { app_id, id });
 
 impl Store {
-    /// Deletes the least recently used tokens, grants and sessions beyond the maximum numbers, of
-    /// owners that got new ones from this node since the last call. An app has at most
+    /// Deletes the least recently used tokens, grants, sessions and deliveries beyond the maximum
+    /// numbers, of owners that got new ones from this node since the last call. An app has at most
     /// `max_app_tokens` app tokens. Returns the number of deleted rows by table.
     pub async fn delete_excess(
         &self,
@@ -106,6 +107,9 @@ impl Store {
             ],
             RowOwner::Account(account) => {
                 vec![("sessions", self.delete_excess_sessions(account, now).await?)]
+            }
+            RowOwner::Deliveries(account) => {
+                vec![("deliveries", self.delete_excess_deliveries(account, now).await?)]
             }
         })
     }

@@ -2,8 +2,8 @@
 //!
 //! Every insert checks that its owner exists. On PostgreSQL a deletion may be committed between
 //! this check and the commit of the insert, and does not see the new row. So a deletion records the
-//! owner's id in `deleted_owners`, and a sweep deletes the owner's rows once more when all
-//! transactions of that time have ended.
+//! owner's id in `deleted_owners`, and a sweep deletes the owner's rows again when all transactions
+//! of that time have ended.
 
 use jiff::{SignedDuration, Timestamp};
 

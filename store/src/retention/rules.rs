@@ -10,11 +10,11 @@ use crate::rulesets::save_statement;
 use crate::{Change, SerializedDocument, Store, StoreError};
 
 /// Maximum number of documents rewritten in one transaction. Each may have the maximum size of an
-/// account's rules.
+/// account's rules. The statement contains it as a literal.
 const BATCH_DOCUMENTS: usize = 20;
 
-/// Time for which the first expired rule of a document remains. A rewrite removes all expired
-/// rules, so a document is rewritten at most once in this time.
+/// Time between the first expiry of a rule in a document and the rewrite of the document. A rewrite
+/// removes all expired rules, so a document is rewritten at most once in this time.
 const REWRITE_DELAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Maximum number of transactions per sweep. Further documents are left to the next sweep.
@@ -61,7 +61,8 @@ impl Store {
         Ok(changed_count)
     }
 
-    /// Reads one batch of due documents, and removes the rules that expired before a time.
+    /// Reads one batch of due documents, and returns them without the rules that expired before
+    /// `before`. Writes nothing.
     async fn read_due_documents(&self, before: Timestamp) -> Result<Vec<DueDocument>, StoreError> {
         let select = sql!(
             "select account_id, scope, version, document from rulesets where expires_at < $due \
@@ -83,7 +84,7 @@ impl DueDocument {
         let parsed_document =
             scope.parse().ok().and_then(|scope| RuleDocument::from_text(scope, &text).ok());
         if parsed_document.is_none() {
-            tracing::warn!(account, scope, "a stored ruleset is not readable");
+            tracing::warn!(account, scope, "stored ruleset is unreadable");
         }
         let document = parsed_document.map(|mut document| {
             document.remove_expired(before);

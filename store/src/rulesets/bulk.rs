@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::{StoredRulesets, VersionedDocument};
-use crate::engine::{FromRow, Statement, Value};
+use crate::engine::{CHUNK_LEN, FromRow, Statement, in_list, pad_list};
 use crate::epochs::ReadEpoch;
 use crate::{Store, StoreError};
 
@@ -16,30 +16,6 @@ pub struct RulesetsSnapshot {
     pub rulesets: StoredRulesets,
     /// The state of the cache when they were read.
     pub epoch: ReadEpoch,
-}
-
-/// Number of names or ids in one statement: the parameters of `in_list`.
-const CHUNK_LEN: usize = 50;
-
-/// A statement with `in` and a list of all parameters.
-macro_rules! in_list {
-    ($before:literal, $after:literal) => {
-        concat!(
-            $before,
-            " in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-             $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, \
-             $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50)",
-            $after
-        )
-    };
-}
-
-/// Pads the list with its first item, so that one statement serves lists of any length.
-fn pad_list<T: Clone + Into<Value>>(list: &[T]) -> [Value; CHUNK_LEN] {
-    std::array::from_fn(|index| match list.get(index).or(list.first()) {
-        Some(item) => item.clone().into(),
-        None => Value::Null,
-    })
 }
 
 impl Store {
@@ -122,8 +98,8 @@ impl Store {
         Ok(accounts.iter().filter_map(|account| snapshots.get(account).cloned()).collect())
     }
 
-    /// Returns whether an account's rulesets were not invalidated since they were read; false if
-    /// the cache was or is disabled. A write by this node invalidates them before it is
+    /// Returns whether an account's rulesets are current: they were not invalidated since they were
+    /// read, and the cache was and is enabled. A write by this node invalidates them before it is
     /// acknowledged, a write by another node when its notification arrives.
     pub fn are_rulesets_current(&self, account_id: i64, epoch: ReadEpoch) -> bool {
         epoch.is_same(self.cache.rules.epoch(&account_id))

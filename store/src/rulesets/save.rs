@@ -28,7 +28,7 @@ pub struct SerializedDocument {
 }
 
 impl SerializedDocument {
-    /// Serialises a document.
+    /// Serializes a document.
     pub fn new(document: RuleDocument) -> Self {
         let text = if document.is_empty() { String::new() } else { document.to_text() };
         Self { document, text }
@@ -72,17 +72,17 @@ impl StoredRulesets {
 impl Store {
     /// Saves a changed document, or deletes it if it is empty, unless another writer has changed it
     /// since the original was read.
-    pub async fn save_ruleset(
+    pub async fn save_document(
         &self,
         original: &RulesetsForUpdate,
         document: SerializedDocument,
     ) -> Result<SaveOutcome, StoreError> {
-        self.save_rulesets(original, vec![document]).await
+        self.save_documents(original, vec![document]).await
     }
 
     /// Saves changed documents and deletes empty ones, all or none, unless another writer has
     /// changed one of them since the originals were read.
-    pub async fn save_rulesets(
+    pub async fn save_documents(
         &self,
         original: &RulesetsForUpdate,
         mut documents: Vec<SerializedDocument>,
@@ -120,7 +120,7 @@ impl Store {
         }
         let rulesets =
             original.rulesets.with_documents(saved_documents.into_iter().zip(versions).collect());
-        // They are not inserted if another writer invalidated the rulesets since they were read.
+        // The cache rejects them if another writer invalidated the rulesets since they were read.
         self.cache.rules.insert(original.account_id, rulesets, original.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }

@@ -33,9 +33,15 @@ fn describe_cause(database: &Path, file: &Path, error: &io::Error) -> String {
 
 /// Returns the error for a database that SQLite cannot open.
 pub(super) fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> StoreError {
-    match find_inaccessible_file(path, error) {
-        Some((file, cause)) => access_error(path, &file, &cause),
-        None => open_error(path, &describe_error(path, error)),
+    if let Some((file, cause)) = find_inaccessible_file(path, error) {
+        return access_error(path, &file, &cause);
+    }
+    let (database, reason) = (path.display().to_string(), describe_error(path, error));
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            StoreError::Damaged { database, reason }
+        }
+        _ => StoreError::Open { database, reason },
     }
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 
+use belfry_runtime::file_access::check_writable;
 use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
@@ -45,7 +46,8 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Opens a connection that can only read.
+/// Opens a connection that only reads. To read a database in WAL mode, SQLite must be able to write
+/// the `-shm` file.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -55,9 +57,8 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Makes a connection prepare each statement only once. Without the query planner stability
-/// guarantee, SQLite prepares a statement again for each value of a parameter that it compares with
-/// the condition of an index.
+/// Caches prepared statements. Without the query planner stability guarantee, SQLite would prepare
+/// a statement again whenever the value of a parameter decides whether a partial index can be used.
 fn keep_prepared_statements(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
@@ -89,21 +90,27 @@ impl FileState {
 pub(crate) fn open_existing(path: &Path) -> Result<ExistingDatabase, StoreError> {
     wal::check_matches_database(path).map_err(|reason| open_error(path, &reason))?;
     let to_error = |error: rusqlite::Error| sqlite_open_error(path, &error);
-    let connection = open_reader(path).map_err(to_error)?;
-    let error = match schema_version(&connection) {
-        Ok(version) => return Ok(ExistingDatabase { connection, version, unlocked_state: None }),
-        Err(error) => error,
-    };
-    // Without write access to the directory, or on a read-only file system, SQLite cannot create
-    // the `-shm` file, with which processes share the WAL. If that file does not exist, no process
-    // has the database open, which can then be read without it. The journal of a killed restore is
-    // not ignored.
-    let is_read_only =
-        matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
-    if !is_read_only || ["-shm", "-journal"].iter().any(|suffix| with_suffix(path, suffix).exists())
-    {
-        return Err(to_error(error));
+    let is_in_use = || ["-shm", "-journal"].iter().any(|suffix| with_suffix(path, suffix).exists());
+    // Requires write access to the file: otherwise SQLite would create a `-shm` file that belongs
+    // to this user, and the owner of the database could not write it.
+    if is_in_use() || check_writable(path).is_ok() {
+        let connection = open_reader(path).map_err(to_error)?;
+        let error = match schema_version(&connection) {
+            Ok(version) => {
+                return Ok(ExistingDatabase { connection, version, unlocked_state: None });
+            }
+            Err(error) => error,
+        };
+        let is_read_only =
+            matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
+        if !is_read_only || is_in_use() {
+            return Err(to_error(error));
+        }
     }
+    // Without write access to the directory, or on a read-only file system, SQLite cannot create
+    // the `-shm` file, through which processes share the WAL. If that file does not exist, no
+    // process has the database open, so the database can be read without it. With the journal of an
+    // interrupted restore, the database counts as in use.
     let unlocked_state = Some(FileState::read(path));
     let open =
         if Wal::new(path).bytes() == 0 { wal::open_ignoring_wal } else { wal::open_unshared };

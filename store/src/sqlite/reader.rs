@@ -46,7 +46,7 @@ fn run_jobs(
     jobs: &Mutex<mpsc::Receiver<ReadJob>>,
     metrics: &SqliteMetrics,
 ) {
-    // The lock serialises waiting for a job, not running it.
+    // The lock serializes waiting for a job, not running it.
     let next_job = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next_job() {
         metrics.read_queue.dec_by(1);

@@ -1,11 +1,14 @@
-//! The write-ahead log (WAL) of a database file: its size, and whether it belongs to the file.
+//! The write-ahead log (WAL) of a database file: emptying it, and checking that it belongs to the
+//! file.
 //!
 //! SQLite replays the log of a killed process over any file with the matching name, even over a
-//! backup that was copied back. To recognise that, every generation of the log is marked: a
-//! checkpoint that empties the log makes the next writer choose new salts, and a transaction right
-//! after the first commit stores the salt in the header of the database (`user_version`), together
-//! with the previous generation's salt (`application_id`). A log belongs to a database file whose
-//! `user_version` is one of the two salts in the log's mark.
+//! backup that was copied back. To detect that, every generation of the log is marked. A generation
+//! begins with the first write after the whole log was copied into the database file. SQLite then
+//! writes two new salts to the log's header; the second, random one identifies the generation. A
+//! transaction right after that first write stores this salt in the header of the database
+//! (`user_version`), together with the previous generation's salt (`application_id`). A log belongs
+//! to a database file if the file's `user_version` is the current or the previous salt of the log's
+//! mark.
 
 use std::fs::File;
 use std::io;
@@ -23,19 +26,29 @@ pub(super) const TRUNCATE_ABOVE_BYTES: u32 = 16 * 1024 * 1024;
 /// Maximum time that writers wait while the log is emptied.
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Maximum time that a statement waits for another process.
+/// Maximum time that a statement waits for a lock.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Size of the log's header.
 const HEADER_BYTES: u64 = 32;
 
-/// Size of a frame's header; a page follows it.
+/// Offsets in the log's header: the page size, and the two salts.
+const PAGE_SIZE_OFFSET: u64 = 8;
+const SALTS_OFFSET: u64 = 16;
+
+/// Size of a frame's header, which begins with the page number. The page follows it.
 const FRAME_HEADER_BYTES: u64 = 24;
 
-/// The log of an open database.
+/// Offset of the two salts in a frame's header.
+const FRAME_SALTS_OFFSET: u64 = 8;
+
+/// Offsets in the first page of a database.
+const USER_VERSION_OFFSET: u64 = 60;
+const APPLICATION_ID_OFFSET: u64 = 68;
+
+/// The log of a database, and the generation that is known to be marked.
 pub(super) struct Wal {
     path: PathBuf,
-    /// The generation that is known to be marked.
     marked_generation: Option<u32>,
 }
 
@@ -58,7 +71,7 @@ impl Wal {
 
     /// Returns the random salt of the current generation; `None` while the log is empty.
     fn generation(&self) -> Option<u32> {
-        read_u32(&File::open(&self.path).ok()?, 20).ok()
+        read_salts(&File::open(&self.path).ok()?, SALTS_OFFSET).ok().map(|[_, random]| random)
     }
 
     /// Marks the current generation, unless it is marked already. Call it after every commit.
@@ -95,7 +108,8 @@ impl Wal {
         Ok(previous)
     }
 
-    /// Checkpoints the log, so that the file's header differs from that of every earlier copy.
+    /// Marks the log and copies it into the database file, so that the file's header differs from
+    /// that of every earlier copy. The next write begins a new generation.
     pub(super) fn begin_generation(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let current = read_pragma(connection, "user_version")?;
         connection.pragma_update(None, "user_version", current.cast_signed())?;
@@ -112,7 +126,7 @@ impl GenerationMark {
 }
 
 /// Copies the log into the database and empties it. If a reader still needs the log after
-/// [`TRUNCATE_TIMEOUT`], copies only part of it and leaves the log in place.
+/// [`TRUNCATE_TIMEOUT`], copies as much as possible and does not empty the log.
 pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(TRUNCATE_TIMEOUT)?;
     let outcome = connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
@@ -185,25 +199,27 @@ fn open_with_parameter(database: &Path, parameter: &str) -> rusqlite::Result<Con
 }
 
 impl Wal {
-    /// Finds the mark of the log's generation. `None` if the log is missing, empty or not marked.
+    /// Finds the mark of the log's generation. Returns `None` if the log is missing, empty or not
+    /// marked.
     fn read_mark(&self) -> io::Result<Option<GenerationMark>> {
         let Ok(file) = File::open(&self.path) else { return Ok(None) };
         let file_bytes = file.metadata()?.len();
         if file_bytes < HEADER_BYTES {
             return Ok(None);
         }
-        let frame_bytes = FRAME_HEADER_BYTES + u64::from(read_u32(&file, 8)?);
-        let salts = [read_u32(&file, 16)?, read_u32(&file, 20)?];
+        let frame_bytes = FRAME_HEADER_BYTES + u64::from(read_u32(&file, PAGE_SIZE_OFFSET)?);
+        let salts = read_salts(&file, SALTS_OFFSET)?;
         let mut last_mark = None;
         let mut frame_offset = HEADER_BYTES;
         while frame_offset + frame_bytes <= file_bytes
-            && [read_u32(&file, frame_offset + 8)?, read_u32(&file, frame_offset + 12)?] == salts
+            && read_salts(&file, frame_offset + FRAME_SALTS_OFFSET)? == salts
         {
-            if read_u32(&file, frame_offset)? == 1 {
+            let page_number = read_u32(&file, frame_offset)?;
+            if page_number == 1 {
                 let page_offset = frame_offset + FRAME_HEADER_BYTES;
                 let mark = GenerationMark {
-                    current: read_u32(&file, page_offset + 60)?,
-                    previous: read_u32(&file, page_offset + 68)?,
+                    current: read_u32(&file, page_offset + USER_VERSION_OFFSET)?,
+                    previous: read_u32(&file, page_offset + APPLICATION_ID_OFFSET)?,
                 };
                 if mark.current == salts[1] {
                     last_mark = Some(mark);
@@ -213,6 +229,10 @@ impl Wal {
         }
         Ok(last_mark)
     }
+}
+
+fn read_salts(file: &File, offset: u64) -> io::Result<[u32; 2]> {
+    Ok([read_u32(file, offset)?, read_u32(file, offset + 4)?])
 }
 
 fn read_u32(file: &File, offset: u64) -> io::Result<u32> {

@@ -121,7 +121,7 @@ fn commit_group(
     if transaction_outcome.is_err() && !connection.is_autocommit() {
         drop(execute(connection, "rollback"));
     }
-    // Even after an error, because the commit may take effect when the file is opened again.
+    // Done even after an error, because the commit may take effect when the file is reopened.
     for job in &*group {
         cache.end_write(&job.batch.invalidations);
     }

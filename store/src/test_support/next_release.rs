@@ -1,5 +1,5 @@
-//! An invented next release: the migrations of this one, and one more, which adds a column to each
-//! table, a table and indexes.
+//! A simulated next release: the migrations of this release and one more, which adds a column to
+//! each table, a new table and indexes.
 
 use std::sync::LazyLock;
 

@@ -64,7 +64,7 @@ impl<O: Observer> Engine for ObservedEngine<O> {
     }
 }
 
-/// Calls a function with the SQL text of each read.
+/// Calls a function with the SQL of each successful read.
 struct ReadHook<F>(F);
 
 impl<F: Fn(&str) + Send + Sync + 'static> Observer for ReadHook<F> {
@@ -76,15 +76,15 @@ impl<F: Fn(&str) + Send + Sync + 'static> Observer for ReadHook<F> {
 }
 
 impl Store {
-    /// Observes the later statements of a store, which must not have been cloned yet.
+    /// Observes subsequent statements. Panics if the store has been cloned.
     pub(super) fn observe(self, observer: impl Observer) -> Self {
         let CheckedEngine { engine, .. } = Arc::into_inner(self.engine).unwrap();
         let engine = CheckedEngine::new(Box::new(ObservedEngine { engine, observer }));
         Self { engine: Arc::new(engine), ..self }
     }
 
-    /// Calls a function with the SQL text of each later read before its rows are used, so that a
-    /// test can pause reads.
+    /// Calls a function with the SQL of each subsequent successful read, before its rows are
+    /// returned, so that a test can pause it.
     pub fn with_read_hook(self, hook: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.observe(ReadHook(hook))
     }

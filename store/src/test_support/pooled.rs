@@ -7,15 +7,15 @@ use super::TestDatabase;
 
 /// A database that can be reached through PgBouncer and directly.
 pub struct PooledDatabase {
-    /// The database without PgBouncer.
+    /// Connects directly, bypassing PgBouncer.
     pub direct: TestDatabase,
-    /// The database URL through PgBouncer.
+    /// URL that connects through PgBouncer.
     pub url: String,
     _pooler: PgBouncer,
 }
 
 impl PooledDatabase {
-    /// Creates a database and starts PgBouncer with this pool mode. `None` if PostgreSQL tests
+    /// Creates a database and starts PgBouncer with a pool mode. Returns `None` if PostgreSQL tests
     /// are disabled, or PgBouncer is not installed.
     pub async fn start(pool_mode: &str) -> Option<Self> {
         let direct = TestDatabase::postgres().await?;

@@ -52,7 +52,7 @@ impl Observer for Recorder {
 
 impl Recorder {
     fn record(&self, batch: &RecordedBatch) {
-        let line = serde_json::to_string(batch).expect("a batch is serialisable") + "\n";
+        let line = serde_json::to_string(batch).expect("a batch is serializable") + "\n";
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(line.as_bytes()).expect("the file is writable");
     }
@@ -71,8 +71,8 @@ fn rows_to_json(rows: &Rows) -> Vec<Vec<Json>> {
 }
 
 impl Store {
-    /// Writes all later statements that succeed to a file, one batch in JSON on each line.
-    pub fn recording_statements(self, file: File) -> Self {
+    /// Returns a store that appends every successful batch to `file`, one JSON document per line.
+    pub fn with_statement_recorder(self, file: File) -> Self {
         self.observe(Recorder(Mutex::new(file)))
     }
 
@@ -82,6 +82,7 @@ impl Store {
             // Leaked, because the SQL of statements is static.
             sql: Box::leak(recorded.sql.clone().into_boxed_str()),
             values: recorded.values.iter().map(from_json).collect(),
+            // Each changed row of such a statement was recorded as a row without values.
             counts_changes: recorded.rows.iter().any(Vec::is_empty),
         };
         Ok(match batch {

@@ -23,7 +23,7 @@ impl CertificateAuthority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Returns the authority's certificate.
+    /// Returns the certificate of the authority, in PEM.
     pub fn pem(&self) -> String {
         self.0.as_ref().pem()
     }

@@ -7,12 +7,16 @@ pub(super) mod accounts;
 pub(super) mod admins;
 pub(super) mod apps;
 pub(super) mod audit;
+pub(super) mod claims;
 pub(super) mod codes;
 pub(super) mod deletion;
+pub(super) mod deliveries;
 pub(super) mod excess;
 pub(super) mod grants;
 pub(super) mod last_use;
 pub(super) mod overlapping_reads;
+pub(super) mod push_retention;
+pub(super) mod receivers;
 pub(super) mod requests;
 pub(super) mod retention;
 pub(super) mod rule_writes;
@@ -20,6 +24,7 @@ pub(super) mod rulesets;
 pub(super) mod sessions;
 pub(super) mod timed_rules;
 pub(super) mod tokens;
+pub(super) mod vapid_keys;
 pub(super) mod whole;
 
 use std::future::Future;
@@ -27,7 +32,7 @@ use std::sync::Arc;
 
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
-use belfry_core::oauth::client::{ClientProperties, Origin};
+use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
@@ -48,7 +53,7 @@ pub(super) fn timestamp(second: i64) -> Timestamp {
 }
 
 /// Returns the stored form of a secret that is derived from a name.
-pub(super) fn hashed(name: &str) -> HashedSecret {
+pub(super) fn hashed_secret(name: &str) -> HashedSecret {
     let digest = Sha256Digest::compute(name).to_text();
     let mut random = [0; SplitToken::RANDOM_BYTES];
     random.copy_from_slice(&digest.as_bytes()[..SplitToken::RANDOM_BYTES]);
@@ -56,7 +61,7 @@ pub(super) fn hashed(name: &str) -> HashedSecret {
 }
 
 /// The password hash of every test account.
-pub(super) const PASSWORD: &str = "$argon2id$…";
+pub(super) const PASSWORD_HASH: &str = "$argon2id$…";
 
 pub(super) fn account(id: i64, name: &str) -> Account {
     Account {
@@ -64,7 +69,7 @@ pub(super) fn account(id: i64, name: &str) -> Account {
         name: name.to_owned(),
         email: Some(format!("{name}@example.org")),
         unverified_email: None,
-        password_hash: PASSWORD.to_owned(),
+        password_hash: PASSWORD_HASH.to_owned(),
         role: Role::User,
         created_at: timestamp(1_700_000_000),
         signed_in_at: None,
@@ -82,9 +87,9 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
         redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
         scopes: "read write push".parse().unwrap(),
     };
-    let properties = ClientProperties::new(Origin::Api);
+    let properties = ClientProperties::new(Registrar::Api);
     let app = App { id, client_id: client_id.to_owned(), details, properties };
-    StoredApp::new(app, hashed("client secret"), timestamp(1_700_000_000))
+    StoredApp::new(app, hashed_secret("client secret"), timestamp(1_700_000_000))
 }
 
 /// Returns a grant by account 7 to app 1, which expires at second 600.
@@ -101,7 +106,7 @@ pub(super) fn grant() -> Grant {
 /// Returns a token for app 1: an account's token, or an app token.
 pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
     NewToken {
-        secret: hashed(secret),
+        secret: hashed_secret(secret),
         app_id: 1,
         account_id: account,
         scopes: "read push".parse().unwrap(),
@@ -148,9 +153,9 @@ pub(super) async fn ensure_account(store: &Store, id: i64) {
     let _ = store.add_account(&any_events(), &account(id, &format!("person_{id}"))).await;
 }
 
-/// Returns a session for an account; adds the account and the session if they are missing.
+/// Adds an account and its session if they are missing, and returns the session's secret.
 pub(super) async fn ensure_session(store: &Store, id: i64) -> HashedSecret {
-    let secret = hashed(&format!("session of {id}"));
+    let secret = hashed_secret(&format!("session of {id}"));
     ensure_account(store, id).await;
     if store.session(secret, timestamp(1)).await.unwrap().is_none() {
         add_session(store, secret, &session(id, 1_800_000_000)).await;
@@ -161,7 +166,13 @@ pub(super) async fn ensure_session(store: &Store, id: i64) -> HashedSecret {
 /// Redeems a code at second 20 and returns whether it was redeemable.
 pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
     match store
-        .redeem_code(&any_events(), hashed(code).lookup_key, hashed(token), timestamp(20), None)
+        .redeem_code(
+            &any_events(),
+            hashed_secret(code).lookup_key,
+            hashed_secret(token),
+            timestamp(20),
+            None,
+        )
         .await
     {
         Ok(()) => true,
@@ -174,11 +185,12 @@ pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
 pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
     let session = ensure_session(store, grant.account_id).await.lookup_key;
     let consent = Consent { session, at: timestamp(1), is_implied: false };
-    let outcome = store.add_code(&any_events(), hashed(secret), grant, consent).await.unwrap();
+    let outcome =
+        store.add_code(&any_events(), hashed_secret(secret), grant, consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::Issued);
 }
 
-/// Runs [`CONCURRENT_TASKS`] tasks concurrently and returns their results.
+/// Runs [`CONCURRENT_TASKS`] tasks concurrently, and returns the store and their results.
 pub(super) async fn run_concurrently<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     store: Store,
     task: impl Fn(Arc<Store>, i64) -> F,

@@ -1,4 +1,4 @@
-//! PostgreSQL databases with an encoding that cannot store all text.
+//! Encodings of PostgreSQL databases.
 
 use belfry_store::Database;
 use belfry_store::Store;
@@ -7,14 +7,15 @@ use jiff::Timestamp;
 use belfry_store::test_support::{TestDatabase, new_database, options};
 
 #[tokio::test]
-async fn a_database_whose_encoding_cannot_store_all_text_is_rejected_with_advice() {
-    let Some(TestDatabase { database: Database::Postgres(server), .. }) =
+async fn an_encoding_that_cannot_store_all_text_is_rejected_with_a_hint() {
+    let Some(TestDatabase { database: Database::Postgres(server_url), .. }) =
         TestDatabase::postgres().await
     else {
         return;
     };
     for (encoding, is_accepted) in [("LATIN1", false), ("SQL_ASCII", true)] {
-        let url = new_database(server.reveal(), &format!("encoding '{encoding}' locale 'C'")).await;
+        let url =
+            new_database(server_url.reveal(), &format!("encoding '{encoding}' locale 'C'")).await;
         let database = Database::Postgres(url.parse().unwrap());
         match Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await {
             Ok(_) => assert!(is_accepted, "{encoding}"),

@@ -11,7 +11,7 @@ use test_engines::shared::engine_url;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::cases::{CONCURRENT_TASKS, add_alice_and_app, hashed, timestamp, token};
+use super::cases::{CONCURRENT_TASKS, add_alice_and_app, hashed_secret, timestamp, token};
 use super::nodes::wait_until;
 
 const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
@@ -63,7 +63,7 @@ struct WriteLoad {
 }
 
 impl WriteLoad {
-    /// Adds tokens and revokes every other one. Failures must be temporary.
+    /// Adds tokens and revokes every second one. Failures must be temporary.
     async fn write(self: Arc<Self>, store: Store, writer: i64) -> Vec<(String, AcknowledgedState)> {
         let mut tokens = Vec::new();
         for number in 0.. {
@@ -79,7 +79,7 @@ impl WriteLoad {
                 AcknowledgedState::Added
             } else {
                 let outcome = store
-                    .revoke_token(&any_events(), hashed(&name).lookup_key, timestamp(1))
+                    .revoke_token(&any_events(), hashed_secret(&name).lookup_key, timestamp(1))
                     .await
                     .map(drop);
                 if !self.count_outcome(outcome).await {
@@ -106,7 +106,7 @@ impl WriteLoad {
         true
     }
 
-    /// Waits until a counter has risen by this number.
+    /// Waits until a counter has risen by `increase`.
     async fn wait_for(&self, count: &AtomicU64, increase: u64) {
         let start = count.load(Ordering::Relaxed);
         wait_until("progress of the load", async || {
@@ -124,12 +124,13 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     add_alice_and_app(&nodes[0]).await;
     nodes[0].add_token(&any_events(), &token("cached", Some(7))).await.unwrap();
     let is_revoked = async |node: &Store, name: &str| {
-        let token = node.token(hashed(name)).await.unwrap();
+        let token = node.token(hashed_secret(name)).await.unwrap();
         token.unwrap_or_else(|| panic!("{name} is lost")).revoked_at.is_some()
     };
     for node in &nodes {
         wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
-        assert!(!is_revoked(node, "cached").await, "this fills the cache");
+        // Fills the cache.
+        assert!(!is_revoked(node, "cached").await);
     }
     let load = Arc::new(WriteLoad::default());
     let mut writers = JoinSet::new();
@@ -139,7 +140,10 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     }
     load.wait_for(&load.acknowledged_count, 200).await;
 
-    nodes[0].revoke_token(&any_events(), hashed("cached").lookup_key, timestamp(1)).await.unwrap();
+    nodes[0]
+        .revoke_token(&any_events(), hashed_secret("cached").lookup_key, timestamp(1))
+        .await
+        .unwrap();
     pair.primary.kill().unwrap();
     load.wait_for(&load.failure_count, 100).await;
     pair.standby.promote().unwrap();
@@ -188,7 +192,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
         matches!(outcome, Err(StoreError::Unavailable(reason)) if reason.contains(READ_ONLY))
     })
     .await;
-    assert!(late_node.token(hashed("late")).await.is_err());
+    assert!(late_node.token(hashed_secret("late")).await.is_err());
 }
 
 /// After a cancel request, PostgreSQL reports success for a commit that only the primary has.
@@ -213,19 +217,22 @@ async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
     ));
     assert!(is_unconfirmed(
         store
-            .revoke_token(&any_events(), hashed("before").lookup_key, timestamp(1))
+            .revoke_token(&any_events(), hashed_secret("before").lookup_key, timestamp(1))
             .await
             .map(drop)
     ));
 
     pair.standby.resume().unwrap();
     wait_until("writes succeed again", async || {
-        store.revoke_token(&any_events(), hashed("before").lookup_key, timestamp(1)).await.is_ok()
+        store
+            .revoke_token(&any_events(), hashed_secret("before").lookup_key, timestamp(1))
+            .await
+            .is_ok()
     })
     .await;
 }
 
-/// The server may have been demoted, so a different one may have newer data.
+/// The server may have been demoted, so another server may have newer data.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_becomes_read_only_is_abandoned() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
@@ -240,7 +247,7 @@ async fn a_server_that_becomes_read_only_is_abandoned() {
     postgres.set_parameter("default_transaction_read_only", "on").unwrap();
     wait_until("the cache is disabled", async || !store.is_cache_enabled()).await;
     postgres.wait_for(&format!("{COUNT_SESSIONS} and pid in ({pids})"), "0").unwrap();
-    let error = store.token(hashed("t")).await.unwrap_err();
+    let error = store.token(hashed_secret("t")).await.unwrap_err();
     assert!(matches!(&error, StoreError::Unavailable(why) if why.contains(READ_ONLY)), "{error}");
 
     postgres.set_parameter("default_transaction_read_only", "off").unwrap();

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use belfry_store::test_support::{TestDatabase, any_events, options};
 use belfry_store::{Access, Options};
-use belfry_store::{Database, Store, StoreError, StoredRequest, UpdateOutcome};
+use belfry_store::{Database, Store, StoreError, StoredRequest, WriteOutcome};
 use jiff::Timestamp;
 
-use super::cases::{account, add_alice_and_app, hashed, timestamp, token};
+use super::cases::{account, add_alice_and_app, hashed_secret, timestamp, token};
 
 async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
     Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await
@@ -89,18 +89,33 @@ async fn data_is_read_back_after_reopening_the_database() {
 
 /// The second store acts as a command that runs alongside the server.
 #[tokio::test]
-async fn writes_by_a_different_process_are_noticed() {
+async fn writes_by_a_different_process_are_detected() {
     let database = TestDatabase::sqlite();
     let server = open(&database).await.unwrap();
     add_alice_and_app(&server).await;
     server.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    assert!(server.token(hashed("t")).await.unwrap().unwrap().check_validity(timestamp(1)).is_ok());
+    assert!(
+        server
+            .token(hashed_secret("t"))
+            .await
+            .unwrap()
+            .unwrap()
+            .check_validity(timestamp(1))
+            .is_ok()
+    );
 
     let command = open(&database).await.unwrap();
-    command.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
+    command.revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(1)).await.unwrap();
 
     for _ in 0..1000 {
-        if server.token(hashed("t")).await.unwrap().unwrap().check_validity(timestamp(1)).is_err() {
+        if server
+            .token(hashed_secret("t"))
+            .await
+            .unwrap()
+            .unwrap()
+            .check_validity(timestamp(1))
+            .is_err()
+        {
             return;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -164,7 +179,7 @@ async fn every_failed_read_and_write_is_counted() {
     assert_eq!(store.failures(), 0);
     connect(&database.database).execute_batch("drop table tokens").unwrap();
 
-    assert!(matches!(store.token(hashed("t")).await, Err(StoreError::Failed(_))));
+    assert!(matches!(store.token(hashed_secret("t")).await, Err(StoreError::Failed(_))));
     assert_eq!(store.failures(), 1);
     assert!(store.add_token(&any_events(), &token("t", Some(7))).await.is_err());
     assert_eq!(store.failures(), 2);
@@ -188,13 +203,14 @@ async fn the_wal_shrinks_after_a_long_read() {
         let parameters = vec![("state".to_owned(), "s".repeat(1024 * 1024))];
         let request = StoredRequest {
             app_id: 1,
-            browser_cookie: hashed("b"),
+            browser_cookie: hashed_secret("b"),
             account_id: None,
             parameters,
             expires_at: timestamp(100),
         };
-        let outcome = store.add_request(hashed(&number.to_string()), &request).await.unwrap();
-        assert_eq!(outcome, UpdateOutcome::Updated);
+        let outcome =
+            store.add_request(hashed_secret(&number.to_string()), &request).await.unwrap();
+        assert_eq!(outcome, WriteOutcome::Written);
     };
     for number in 0..40 {
         add_request(number).await;

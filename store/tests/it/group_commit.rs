@@ -13,7 +13,9 @@ use test_engines::shared::engine_url;
 use tokio_postgres::Client;
 
 use super::cases::rulesets::with_rule;
-use super::cases::{account, add_alice_and_app, grant, hashed, issue_code, timestamp, token};
+use super::cases::{
+    account, add_alice_and_app, grant, hashed_secret, issue_code, timestamp, token,
+};
 use super::nodes::{connect, wait_until};
 
 /// Maximum number of groups that a node writes concurrently.
@@ -52,7 +54,8 @@ async fn queue_writes<T>(
     blocker.batch_execute("begin; lock table codes in access exclusive mode").await.unwrap();
     for number in 1..=CONCURRENT_GROUPS {
         let store = store.clone();
-        let (code, token) = (hashed("unknown").lookup_key, hashed(&format!("unknown {number}")));
+        let (code, token) =
+            (hashed_secret("unknown").lookup_key, hashed_secret(&format!("unknown {number}")));
         tokio::spawn(async move {
             store.redeem_code(&any_events(), code, token, timestamp(1), None).await
         });
@@ -70,8 +73,8 @@ async fn count_waiting(client: &Client) -> i64 {
 
 /// Returns the number of transactions that wrote the rows of a table.
 async fn count_transactions(client: &Client, table: &str) -> i64 {
-    let count = format!("select count(distinct xmin::text) from {table}");
-    client.query_one(&count, &[]).await.unwrap().get(0)
+    let count_sql = format!("select count(distinct xmin::text) from {table}");
+    client.query_one(&count_sql, &[]).await.unwrap().get(0)
 }
 
 async fn read_for_update(store: &Store, account: i64) -> RulesetsForUpdate {
@@ -82,23 +85,23 @@ async fn read_for_update(store: &Store, account: i64) -> RulesetsForUpdate {
 async fn waiting_writes_are_committed_together() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (client, monitor) = (connect(&database).await, connect(&database).await);
+    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), None)).collect();
     let base = read_for_update(&store, 7).await;
     let mut writes: Vec<_> =
         tokens.iter().map(|token| boxed_write(store.add_app_token(token))).collect();
-    writes.push(boxed_write(store.save_ruleset(&base, with_rule(&base, "global", "one"))));
-    queue_writes(&store, [&client, &monitor], &mut writes).await;
+    writes.push(boxed_write(store.save_document(&base, with_rule(&base, "global", "one"))));
+    queue_writes(&store, [&blocker, &monitor], &mut writes).await;
 
-    client.batch_execute("rollback").await.unwrap();
+    blocker.batch_execute("rollback").await.unwrap();
 
     assert!(join_all(writes).await.iter().all(Result::is_ok));
-    assert_eq!(count_transactions(&client, "tokens").await, 1);
+    assert_eq!(count_transactions(&blocker, "tokens").await, 1);
     let both_tables =
         "(select xmin from tokens union all select xmin from rulesets) as both_tables";
     assert_eq!(
-        count_transactions(&client, both_tables).await,
+        count_transactions(&blocker, both_tables).await,
         1,
         "different kinds of writes share a transaction"
     );
@@ -109,23 +112,23 @@ async fn waiting_writes_are_committed_together() {
 async fn a_failed_write_does_not_affect_others_in_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (client, monitor) = (connect(&database).await, connect(&database).await);
+    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     store.add_app_token(&token("taken", None)).await.unwrap();
     let tokens = ["a", "taken", "b"].map(|secret| token(secret, None));
     let base = read_for_update(&store, 7).await;
     let mut writes: Vec<_> =
         tokens.iter().map(|token| boxed_write(store.add_app_token(token))).collect();
-    writes.push(boxed_write(store.save_ruleset(&base, with_rule(&base, "global", "one"))));
-    queue_writes(&store, [&client, &monitor], &mut writes).await;
+    writes.push(boxed_write(store.save_document(&base, with_rule(&base, "global", "one"))));
+    queue_writes(&store, [&blocker, &monitor], &mut writes).await;
 
-    client.batch_execute("rollback").await.unwrap();
+    blocker.batch_execute("rollback").await.unwrap();
 
     let outcomes = join_all(writes).await;
     let successes: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
     assert_eq!(successes, [true, false, true, true], "{outcomes:?}");
     for secret in ["a", "b"] {
-        assert!(store.token(hashed(secret)).await.unwrap().is_some());
+        assert!(store.token(hashed_secret(secret)).await.unwrap().is_some());
     }
     assert_eq!(
         store.rulesets(7, timestamp(5)).await.unwrap().rule_count(),
@@ -138,18 +141,18 @@ async fn a_failed_write_does_not_affect_others_in_its_group() {
 async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (client, monitor) = (connect(&database).await, connect(&database).await);
+    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     issue_code(&store, "c", &grant()).await;
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
-    let save = |base, rule| boxed_write(store.save_ruleset(base, with_rule(base, "global", rule)));
+    let save = |base, rule| boxed_write(store.save_document(base, with_rule(base, "global", rule)));
     let events = any_events();
     let redeem = |token| {
         boxed_write(store.redeem_code(
             &events,
-            hashed("c").lookup_key,
-            hashed(token),
+            hashed_secret("c").lookup_key,
+            hashed_secret(token),
             timestamp(1),
             None,
         ))
@@ -162,11 +165,12 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
         redeem("second"),
         save(&alice, "second"),
     ];
-    queue_writes(&store, [&client, &monitor], &mut writes).await;
+    queue_writes(&store, [&blocker, &monitor], &mut writes).await;
 
-    client.batch_execute("rollback").await.unwrap();
+    blocker.batch_execute("rollback").await.unwrap();
 
-    let already_redeemed = RedeemError::AlreadyRedeemed(hashed("first").lookup_key).to_string();
+    let already_redeemed =
+        RedeemError::AlreadyRedeemed(hashed_secret("first").lookup_key).to_string();
     let save_outcome = |outcome: SaveOutcome| Ok(format!("{outcome:?}"));
     let (saved, conflict) = (save_outcome(SaveOutcome::Saved), save_outcome(SaveOutcome::Conflict));
     let expected =
@@ -177,26 +181,26 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
         let text = format!("{rulesets:?}");
         assert!(text.contains("first") && !text.contains("second"), "{text}");
     }
-    assert_eq!(count_transactions(&client, "rulesets").await, 1);
+    assert_eq!(count_transactions(&blocker, "rulesets").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (client, monitor) = (connect(&database).await, connect(&database).await);
+    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     let tokens = ["dropped", "other"].map(|secret| token(secret, None));
     let mut writes: Vec<_> =
         tokens.iter().map(|token| boxed_write(store.add_app_token(token))).collect();
-    queue_writes(&store, [&client, &monitor], &mut writes).await;
+    queue_writes(&store, [&blocker, &monitor], &mut writes).await;
 
     drop(writes.remove(0));
-    client.batch_execute("rollback").await.unwrap();
+    blocker.batch_execute("rollback").await.unwrap();
 
     assert!(join_all(writes).await[0].is_ok());
-    assert!(store.token(hashed("dropped")).await.unwrap().is_some());
-    assert_eq!(count_transactions(&client, "tokens").await, 1);
+    assert!(store.token(hashed_secret("dropped")).await.unwrap().is_some());
+    assert_eq!(count_transactions(&blocker, "tokens").await, 1);
 }
 
 /// For example, a person may have locked the row in `psql`.
@@ -204,17 +208,18 @@ async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
 async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_in_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (blocker, locker) = (connect(&database).await, connect(&database).await);
+    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let locker = connect(&database).await;
     add_alice_and_app(&store).await;
     let base = read_for_update(&store, 7).await;
-    store.save_ruleset(&base, with_rule(&base, "global", "one")).await.unwrap();
+    store.save_document(&base, with_rule(&base, "global", "one")).await.unwrap();
     let base = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
         boxed_write(store.add_app_token(&token)),
-        boxed_write(store.save_ruleset(&base, with_rule(&base, "global", "two"))),
+        boxed_write(store.save_document(&base, with_rule(&base, "global", "two"))),
     ];
-    queue_writes(&store, [&blocker, &locker], &mut writes).await;
+    queue_writes(&store, [&blocker, &monitor], &mut writes).await;
     locker.batch_execute("begin; select from rulesets for update").await.unwrap();
     blocker.batch_execute("rollback").await.unwrap();
 
@@ -247,7 +252,7 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
     );
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]
-        .map(|base| boxed_write(store.save_ruleset(base, with_rule(base, "global", "one"))));
+        .map(|base| boxed_write(store.save_document(base, with_rule(base, "global", "one"))));
     queue_writes(&store, [&blocker, &monitor], &mut writes).await;
     // This commit waits for a standby that does not exist, once the checkpointer has read the
     // setting.
@@ -260,8 +265,8 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
     let slow_task = tokio::spawn(async move { slow_client.batch_execute(slow_commit).await });
     let query_count =
         async |query: &str| -> i64 { monitor.query_one(query, &[]).await.unwrap().get(0) };
-    let slow_commits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
-    wait_until("a commit is slow", async || query_count(slow_commits).await == 1).await;
+    let slow_commits_sql = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+    wait_until("a commit is slow", async || query_count(slow_commits_sql).await == 1).await;
 
     blocker.batch_execute("rollback").await.unwrap();
     wait_until("the group waits", async || query_count(COUNT_WAITING).await > 0).await;
@@ -279,27 +284,29 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
 async fn all_writes_in_a_group_fail_if_its_connection_is_lost() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (blocker, locker) = (connect(&database).await, connect(&database).await);
+    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let locker = connect(&database).await;
     add_alice_and_app(&store).await;
     let base = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
         boxed_write(store.add_app_token(&token)),
-        boxed_write(store.save_ruleset(&base, with_rule(&base, "global", "one"))),
+        boxed_write(store.save_document(&base, with_rule(&base, "global", "one"))),
     ];
-    queue_writes(&store, [&blocker, &locker], &mut writes).await;
+    queue_writes(&store, [&blocker, &monitor], &mut writes).await;
     locker.batch_execute("begin; lock table rulesets in access exclusive mode").await.unwrap();
     blocker.batch_execute("rollback").await.unwrap();
-    wait_until("the group waits", async || count_waiting(&blocker).await == 1).await;
-
-    let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
-                     where datname = current_database() and wait_event_type = 'Lock'";
-    blocker.batch_execute(terminate).await.unwrap();
+    // The groups that waited for `blocker` may still be listed as waiting for their lock.
+    let terminate = "select pg_terminate_backend(pid) from pg_locks where not granted \
+                     and relation = 'rulesets'::regclass and database = \
+                     (select oid from pg_database where datname = current_database())";
+    let terminate_group = async || monitor.query(terminate, &[]).await.unwrap().len() == 1;
+    wait_until("the group waits", terminate_group).await;
 
     let outcomes = join_all(writes).await;
     assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
     locker.batch_execute("rollback").await.unwrap();
-    assert_eq!(store.token(hashed("t")).await, Ok(None));
+    assert_eq!(store.token(hashed_secret("t")).await, Ok(None));
     wait_until("the node writes again", async || {
         store.add_token(&any_events(), &token).await.is_ok()
     })
@@ -321,7 +328,7 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]
-        .map(|base| store.save_ruleset(base, with_rule(base, "global", "late")).boxed());
+        .map(|base| store.save_document(base, with_rule(base, "global", "late")).boxed());
     queue_writes(&store, [&blocker, &monitor], &mut writes).await;
     proxy.faults.delayed_text.send_replace("begin; set local lock_timeout");
     blocker.batch_execute("rollback").await.unwrap();
@@ -333,7 +340,8 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
         (alice.await.unwrap().rule_count(), bob.await.unwrap().rule_count())
     };
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
-    assert_eq!(rule_counts().await, (0, 0), "this fills the cache");
+    // Fills the cache.
+    assert_eq!(rule_counts().await, (0, 0));
     proxy.faults.delayed_text.send_replace("");
 
     wait_until("the late writes invalidated the cache", async || rule_counts().await == (1, 1))

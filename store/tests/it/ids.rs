@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::AppDetails;
-use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::client::Registrar;
 use belfry_store::test_support::{TestDatabase, any_events, execute_sql};
 use belfry_store::{AccountListFilter, AddAccountError, StoreError};
 
 use super::cases::account_import::import_with_rulesets;
 use super::cases::timestamp;
 
-/// The time of all new ids.
+/// Creation time encoded in all new ids, as Unix time in seconds.
 const NOW: i64 = 1_800_000_000;
 /// Number of ids per millisecond.
 const IDS_PER_MILLISECOND: i64 = 65_536;
-/// Number of accounts that the command adds in one transaction.
+/// Maximum number of accounts per import transaction (`MAX_BATCH_ACCOUNTS` in the server).
 const BATCH_ACCOUNTS: usize = 500;
 
-/// Adds 70,000 accounts in the same millisecond. The first ones take all of its ids.
-async fn import_more_accounts_than_a_millisecond_has_ids(database: TestDatabase) {
+/// Fills all ids of a millisecond, then imports 4,464 accounts in it.
+async fn import_when_all_ids_of_the_millisecond_are_taken(database: TestDatabase) {
     let store = database.open().await;
     let first_id = NOW * 1000 * IDS_PER_MILLISECOND;
     let take_ids = format!(
@@ -29,13 +29,12 @@ async fn import_more_accounts_than_a_millisecond_has_ids(database: TestDatabase)
          select id, 'taken' || id, '!', {NOW} from ids"
     );
     execute_sql(&database, &take_ids).await;
-    let names: Vec<String> =
-        (IDS_PER_MILLISECOND..70_000).map(|number| format!("new{number}")).collect();
+    let names: Vec<String> = (0..4_464).map(|number| format!("new{number}")).collect();
     for batch in names.chunks(BATCH_ACCOUNTS) {
         let imports = batch.iter().map(|name| import_with_rulesets(name, Vec::new())).collect();
         let events = any_events();
         let import = store.import_accounts(&events, timestamp(NOW), imports);
-        // This would never end if an id of the same millisecond were tried again.
+        // This would never end if an id of the same millisecond were retried.
         let outcomes = tokio::time::timeout(Duration::from_mins(5), import).await.unwrap().unwrap();
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     }
@@ -45,19 +44,19 @@ async fn import_more_accounts_than_a_millisecond_has_ids(database: TestDatabase)
 }
 
 #[tokio::test]
-async fn more_accounts_are_imported_than_a_millisecond_has_ids_on_sqlite() {
-    import_more_accounts_than_a_millisecond_has_ids(TestDatabase::sqlite()).await;
+async fn accounts_are_imported_when_all_ids_of_the_millisecond_are_taken_on_sqlite() {
+    import_when_all_ids_of_the_millisecond_are_taken(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn more_accounts_are_imported_than_a_millisecond_has_ids_on_postgres() {
+async fn accounts_are_imported_when_all_ids_of_the_millisecond_are_taken_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    import_more_accounts_than_a_millisecond_has_ids(database).await;
+    import_when_all_ids_of_the_millisecond_are_taken(database).await;
 }
 
 /// No row is ever added, as if every id were taken.
 #[tokio::test]
-async fn when_no_id_is_free_every_method_ends_with_an_error() {
+async fn when_no_id_is_free_every_insert_fails_with_no_free_id() {
     let database = TestDatabase::sqlite();
     let store = database.open().await;
     for table in ["accounts", "apps"] {
@@ -67,7 +66,7 @@ async fn when_no_id_is_free_every_method_ends_with_an_error() {
         );
         execute_sql(&database, &trigger).await;
     }
-    let call_every_method = async {
+    let insert_with_every_method = async {
         let imports = vec![
             import_with_rulesets("alice", Vec::new()),
             import_with_rulesets("bob", Vec::new()),
@@ -83,11 +82,12 @@ async fn when_no_id_is_free_every_method_ends_with_an_error() {
             redirect_uris: Vec::new(),
             scopes: "read".parse().unwrap(),
         };
-        let app = store.create_app(&any_events(), timestamp(NOW), details, Origin::Api).await;
+        let app = store.create_app(&any_events(), timestamp(NOW), details, Registrar::Api).await;
         assert_eq!(app.unwrap_err(), StoreError::NoFreeId);
         [outcomes, vec![account.map(drop)]].concat()
     };
-    let outcomes = tokio::time::timeout(Duration::from_mins(5), call_every_method).await.unwrap();
+    let outcomes =
+        tokio::time::timeout(Duration::from_mins(5), insert_with_every_method).await.unwrap();
     assert_eq!(outcomes.len(), 3);
     for outcome in outcomes {
         let is_expected = matches!(outcome, Err(AddAccountError::Store(StoreError::NoFreeId)));

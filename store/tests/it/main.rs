@@ -20,9 +20,9 @@ mod tls;
 mod upgrade;
 
 use self::cases::{
-    access, account_import, account_security, accounts, admins, apps, audit, codes, deletion,
-    excess, grants, last_use, overlapping_reads, requests, retention, rule_writes, rulesets,
-    sessions, timed_rules, tokens, whole,
+    access, account_import, account_security, accounts, admins, apps, audit, claims, codes,
+    deletion, deliveries, excess, grants, last_use, overlapping_reads, push_retention, receivers,
+    requests, retention, rule_writes, rulesets, sessions, timed_rules, tokens, vapid_keys, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -56,7 +56,7 @@ conformance! {
         an_account_is_read_back_as_it_was_added,
         an_account_is_found_by_its_email_in_any_case,
         a_name_or_email_can_only_be_used_once,
-        one_of_several_concurrent_registrations_of_a_name_succeeds,
+        only_one_concurrent_registration_of_a_name_succeeds,
         accounts_are_listed_by_name_in_pages,
         accounts_are_listed_by_state_role_name_and_email,
         disabling_an_account_is_stored_and_ends_its_sessions,
@@ -65,13 +65,13 @@ conformance! {
         a_new_password_revokes_tokens_and_codes_if_requested,
         no_sign_in_concurrent_with_a_password_change_survives_it,
         rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions,
-        nothing_is_added_if_the_password_was_changed_after_its_verification,
+        no_session_or_token_is_added_if_the_password_was_changed_after_its_verification,
     }
     account_import::{
         imported_accounts_are_read_back_with_their_rules,
         an_import_does_not_change_existing_accounts,
         every_imported_account_has_an_audit_event,
-        one_of_several_concurrent_imports_adds_an_account,
+        only_one_concurrent_import_adds_an_account,
         an_import_with_text_that_cannot_be_stored_adds_nothing,
     }
     admins::{
@@ -83,13 +83,13 @@ conformance! {
     account_security::{
         a_changed_password_invalidates_sessions_codes_and_tokens_except_the_current_session,
         a_new_password_records_the_apps_that_lose_access,
-        one_of_several_concurrent_password_changes_succeeds,
+        only_one_concurrent_password_change_succeeds,
         a_changed_email_address_is_unverified,
         sessions_are_listed_with_their_browser_most_recently_used_first,
         a_session_is_ended_only_by_its_account,
         an_apps_tokens_are_listed_most_recently_used_first,
         a_token_is_revoked_only_by_its_account,
-        an_account_is_deleted_when_its_waiting_period_is_over,
+        an_account_is_deleted_when_its_waiting_period_has_ended,
         the_last_admin_cannot_request_deletion_and_is_not_deleted,
         a_cancelled_deletion_never_deletes_the_account,
     }
@@ -126,7 +126,7 @@ conformance! {
         no_code_redeemed_concurrently_with_a_revocation_leaves_a_valid_token,
     }
     grants::{
-        a_grant_begins_with_a_code_and_is_active_with_its_token,
+        a_grant_is_created_with_a_code_and_is_active_with_its_token,
         a_grant_is_identified_by_scopes_redirect_uri_and_device,
         a_grant_without_a_valid_token_is_inactive,
         revoking_access_deletes_only_the_apps_grants,
@@ -151,18 +151,18 @@ conformance! {
         a_request_is_rebound_only_by_its_browser,
         a_request_can_be_rebound_again_from_the_previous_cookie,
         a_request_is_consumed_once_and_only_by_its_browser,
-        one_of_several_concurrent_attempts_to_consume_a_request_succeeds,
+        only_one_concurrent_attempt_to_consume_a_request_succeeds,
     }
     codes::{
         a_code_is_read_back_as_it_was_added,
         a_code_is_redeemed_once,
-        a_redeemed_code_names_its_token,
-        an_expired_code_is_not_redeemed,
-        an_unknown_code_is_not_redeemed,
-        one_of_several_concurrent_redemptions_of_a_code_succeeds,
+        a_redeemed_code_refers_to_its_token,
+        an_expired_code_cannot_be_redeemed,
+        an_unknown_code_cannot_be_redeemed,
+        exactly_one_concurrent_redemption_succeeds,
         a_code_is_issued_only_in_a_session_of_its_account,
-        a_code_is_issued_without_consent_only_while_the_app_has_access,
-        no_code_issued_without_consent_survives_a_concurrent_revocation,
+        a_code_is_issued_with_implied_consent_only_while_the_app_has_access,
+        no_access_from_implied_consent_survives_a_concurrent_revocation,
     }
     sessions::{
         a_session_is_read_back_until_it_expires,
@@ -201,10 +201,10 @@ conformance! {
         apps_that_no_user_authorized_are_deleted_30_days_after_their_last_use,
         the_least_recently_used_apps_are_deleted_when_there_are_too_many,
         an_app_added_by_the_operator_is_never_deleted_as_unused,
-        the_registration_of_an_unused_app_is_deleted_with_it,
-        a_sweep_deletes_more_rows_than_a_batch,
+        the_registration_event_of_an_unused_app_is_deleted_with_it,
+        a_sweep_deletes_more_rows_than_fit_in_one_batch,
         nothing_is_deleted_within_an_hour_after_a_clock_jump,
-        one_of_several_concurrent_sweeps_runs,
+        only_one_of_several_concurrent_sweeps_runs,
         token_and_unused_app_retention_times_are_configurable,
     }
     timed_rules::{
@@ -212,7 +212,7 @@ conformance! {
         the_next_save_deletes_expired_rules,
         a_sweep_deletes_expired_rules_a_day_after_the_first_expiry,
         a_ruleset_is_rewritten_once_a_day_however_many_rules_expire,
-        a_sweep_changes_more_rulesets_than_a_batch,
+        a_sweep_changes_more_rulesets_than_fit_in_a_batch,
         imported_timed_rules_are_deleted_by_a_sweep,
         no_change_concurrent_with_a_sweep_is_lost,
     }
@@ -226,7 +226,7 @@ conformance! {
         tokens_issued_during_a_deletion_are_counted_by_the_next_deletion,
         the_100_most_recently_used_valid_tokens_of_a_grant_remain,
         a_redeemed_code_counts_like_an_issued_token,
-        at_most_100_tokens_that_are_no_longer_valid_remain,
+        at_most_100_invalid_tokens_per_account_and_app_remain,
         a_grant_is_deleted_when_its_last_token_exceeds_the_maximum,
         the_500_most_recently_used_grants_of_an_account_remain,
         the_50_most_recently_used_sessions_of_an_account_remain,
@@ -238,6 +238,61 @@ conformance! {
         a_deleted_app_leaves_nothing_behind,
         nothing_is_added_for_a_deleted_account_or_app,
         no_sign_in_concurrent_with_an_account_deletion_survives_it,
+    }
+    receivers::{
+        a_receiver_is_read_back_as_it_was_registered,
+        a_receiver_replaces_the_one_with_the_same_push_key,
+        a_receiver_is_live_while_its_account_token_and_app_are,
+        no_receiver_is_registered_without_a_valid_account_and_token,
+        beyond_20_receivers_the_least_recently_successful_is_deleted,
+        concurrent_registrations_leave_at_most_20_receivers,
+        a_push_key_is_removed_from_other_accounts,
+        renewing_a_receiver_replaces_its_settings_and_token,
+        a_receiver_is_activated_by_its_ack_token,
+        only_one_concurrent_deletion_of_a_receiver_succeeds,
+        receivers_of_many_accounts_are_read_together,
+        receivers_are_listed_page_by_page_with_their_account_and_app,
+        the_origins_with_the_most_receivers_are_listed_first,
+    }
+    vapid_keys::{
+        a_vapid_key_is_added_only_if_it_replaces_the_newest,
+        only_one_of_several_concurrent_vapid_keys_is_added,
+        the_receivers_of_each_vapid_key_are_counted,
+    }
+    deliveries::{
+        a_delivery_is_stored_claimed_and_logged,
+        a_repeated_request_stores_nothing_and_returns_the_same_count,
+        concurrent_requests_with_the_same_deliveries_store_them_once,
+        nothing_is_stored_for_a_receiver_that_is_not_live,
+        a_receiver_has_at_most_100_waiting_deliveries,
+        the_newest_deliveries_of_an_account_are_listed,
+        lanes_with_many_waiting_deliveries_are_listed,
+        no_delivery_remains_if_it_is_claimed_while_its_account_is_deleted,
+    }
+    claims::{
+        deliveries_are_claimed_in_order_when_they_are_due,
+        no_delivery_is_claimed_twice_by_concurrent_claims,
+        a_delivery_is_claimed_again_when_its_lease_has_expired,
+        only_one_concurrent_claim_gets_a_delivery_with_an_expired_lease,
+        a_released_delivery_can_be_claimed_immediately,
+        the_results_of_attempts_are_stored_in_the_receiver,
+        deliveries_to_a_receiver_that_is_not_live_are_removed,
+        a_delivery_expires_after_at_least_one_attempt,
+        each_outcome_is_stored,
+        results_of_concurrent_claims_are_all_stored,
+        a_paused_lane_has_no_due_deliveries,
+        a_pause_from_a_wrong_clock_is_ignored,
+        due_lanes_are_listed_in_the_order_they_became_due,
+        the_least_recently_used_receiver_is_deleted_for_a_new_one,
+    }
+    push_retention::{
+        a_sweep_deletes_receivers_whose_token_is_no_longer_valid,
+        a_sweep_expires_attempted_deliveries_and_those_of_failing_lanes,
+        deliveries_are_deleted_7_days_after_they_finished_or_expired,
+        a_message_is_deleted_with_its_last_waiting_delivery,
+        an_empty_lane_that_is_not_paused_is_deleted,
+        the_newest_100_deliveries_of_an_account_remain_after_a_day,
+        a_sweep_deletes_more_receivers_than_fit_in_a_batch,
     }
     overlapping_reads::{
         a_token_read_while_its_account_or_app_changes_is_not_cached,

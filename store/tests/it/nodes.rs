@@ -1,4 +1,4 @@
-//! Cache invalidation between two nodes on one PostgreSQL.
+//! Nodes that share a PostgreSQL database: cache invalidation, timeouts and migration.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use belfry_store::test_support::{self, PostgresProxy, TestDatabase, any_events, 
 use belfry_store::{Account, NewToken, Options, Store, StoreError};
 
 use super::cases::rulesets::{save_rule, with_rule};
-use super::cases::{account, add_alice_and_app, hashed, timestamp, token};
+use super::cases::{account, add_alice_and_app, hashed_secret, timestamp, token};
 
 /// Waits until a condition holds. The timeout is far longer than an invalidation takes, because the
 /// machine may be busy.
@@ -20,6 +20,7 @@ pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() 
     }
 }
 
+/// Opens two nodes and waits until their caches are enabled; `None` if PostgreSQL is missing.
 async fn open_two_nodes() -> Option<(TestDatabase, Store, Store)> {
     let database = TestDatabase::postgres().await?;
     let (node, other_node) = tokio::join!(database.open(), database.open());
@@ -35,11 +36,13 @@ async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
     let Some((_database, node, other_node)) = open_two_nodes().await else { return };
     add_alice_and_app(&node).await;
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let is_revoked =
-        async |store: &Store| store.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!is_revoked(&other_node).await, "this fills the cache");
+    let is_revoked = async |store: &Store| {
+        store.token(hashed_secret("t")).await.unwrap().unwrap().revoked_at.is_some()
+    };
+    // Fills the cache.
+    assert!(!is_revoked(&other_node).await);
 
-    node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
+    node.revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(1)).await.unwrap();
 
     assert!(is_revoked(&node).await, "the node that revoked it rejects it immediately");
     wait_until("the other node invalidated its cache", async || is_revoked(&other_node).await)
@@ -51,8 +54,9 @@ async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
     let Some((_database, node, other_node)) = open_two_nodes().await else { return };
     add_alice_and_app(&node).await;
     node.add_app_token(&token("a", None)).await.unwrap();
-    let is_known = async |store: &Store| store.token(hashed("a")).await.unwrap().is_some();
-    assert!(is_known(&node).await && is_known(&other_node).await, "this fills the cache");
+    let is_known = async |store: &Store| store.token(hashed_secret("a")).await.unwrap().is_some();
+    // Fills both caches.
+    assert!(is_known(&node).await && is_known(&other_node).await);
 
     other_node
         .add_app_token(&NewToken { created_at: timestamp(1_800_000_000), ..token("b", None) })
@@ -73,7 +77,7 @@ async fn access_revoked_on_one_node_is_rejected_on_the_other() {
         node.add_token(&any_events(), &token(secret, account)).await.unwrap();
     }
     let is_valid = async |secret| {
-        let token = other_node.token(hashed(secret)).await.unwrap().unwrap();
+        let token = other_node.token(hashed_secret(secret)).await.unwrap().unwrap();
         token.revoked_at.is_none()
     };
     assert!(is_valid("a").await && is_valid("b").await && is_valid("other account").await);
@@ -93,13 +97,16 @@ async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
     add_alice_and_app(&node).await;
     let accepts = async |secret| {
         let app = other_node.app_by_client_id("client").await.unwrap().unwrap();
-        app.secrets.accepts(hashed(secret), timestamp(1))
+        app.secrets.accepts(hashed_secret(secret), timestamp(1))
     };
-    assert!(accepts("client secret").await, "this fills the cache");
-    node.rotate_app_secret(&any_events(), 1, hashed("new"), Some(timestamp(2))).await.unwrap();
+    // Fills the cache.
+    assert!(accepts("client secret").await);
+    node.rotate_app_secret(&any_events(), 1, hashed_secret("new"), Some(timestamp(2)))
+        .await
+        .unwrap();
     wait_until("the other node invalidated its cache", async || accepts("new").await).await;
-    assert!(accepts("client secret").await, "the previous secret is accepted until its time");
-    node.rotate_app_secret(&any_events(), 1, hashed("newer"), None).await.unwrap();
+    assert!(accepts("client secret").await, "the previous secret is accepted until it expires");
+    node.rotate_app_secret(&any_events(), 1, hashed_secret("newer"), None).await.unwrap();
     wait_until("the other node invalidated its cache", async || accepts("newer").await).await;
     assert!(!accepts("client secret").await && !accepts("new").await);
 }
@@ -122,7 +129,13 @@ async fn an_account_disabled_on_one_node_is_disabled_on_the_other() {
     add_alice_and_app(&node).await;
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_valid = async || {
-        other_node.token(hashed("t")).await.unwrap().unwrap().check_validity(timestamp(1)).is_ok()
+        other_node
+            .token(hashed_secret("t"))
+            .await
+            .unwrap()
+            .unwrap()
+            .check_validity(timestamp(1))
+            .is_ok()
     };
     assert!(is_valid().await);
     node.set_account_disabled_at(&any_events(), 7, Some(timestamp(1))).await.unwrap();
@@ -139,7 +152,7 @@ async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
     }
     node.add_token(&any_events(), &token("t", Some(8))).await.unwrap();
     let role = async || {
-        let token = other_node.token(hashed("t")).await.unwrap().unwrap();
+        let token = other_node.token(hashed_secret("t")).await.unwrap().unwrap();
         token.account.as_ref().unwrap().role
     };
     assert_eq!(role().await, Role::Admin);
@@ -148,19 +161,20 @@ async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_service_requests_account_is_cached() {
+async fn the_account_that_an_application_service_acts_for_is_cached() {
     let Some((database, node, other_node)) = open_two_nodes().await else { return };
     add_alice_and_app(&node).await;
     let is_enabled = async || {
         let alice = other_node.token_account("alice").await.unwrap().unwrap();
         alice.disabled_at.is_none()
     };
-    assert!(is_enabled().await, "this fills the cache");
+    // Fills the cache.
+    assert!(is_enabled().await);
 
     let mut client = connect(&database).await;
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("lock table accounts in access exclusive mode").await.unwrap();
-    assert!(is_enabled().await, "the cache responds although the table is locked");
+    assert!(is_enabled().await, "served from the cache while the table is locked");
     lock.rollback().await.unwrap();
 
     node.set_account_disabled_at(&any_events(), 7, Some(timestamp(1))).await.unwrap();
@@ -172,11 +186,15 @@ async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
     let Some((database, node, other_node)) = open_two_nodes().await else { return };
     add_alice_and_app(&node).await;
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let is_revoked = async || node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    let is_revoked =
+        async || node.token(hashed_secret("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!is_revoked().await);
     assert!(save_rule(&node, "global", Some("rule")).await);
     // Notifications arrive in the order of commits, so this one arrives after the node's own.
-    other_node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
+    other_node
+        .revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(1))
+        .await
+        .unwrap();
     wait_until("the node received the other node's notification", is_revoked).await;
 
     let mut client = connect(&database).await;
@@ -184,7 +202,7 @@ async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
     lock.batch_execute("lock table rulesets in access exclusive mode").await.unwrap();
     assert!(
         !node.rulesets(7, timestamp(5)).await.unwrap().is_empty(),
-        "the cache responds although the table is locked"
+        "served from the cache while the table is locked"
     );
     lock.rollback().await.unwrap();
 }
@@ -203,14 +221,15 @@ async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
     assert!(save_rule(&node, "global", Some("first")).await);
 
     let base = node.rulesets_for_update(7, timestamp(5)).await.unwrap();
-    // The whole transaction is delayed, because the server would end one that waits for its
-    // statements.
+    // The whole transaction is delayed, because PostgreSQL would end one that waits for its next
+    // statement.
     proxy.faults.delayed_text.send_replace("begin");
-    let outcome = node.save_ruleset(&base, with_rule(&base, "global", "second")).await;
+    let outcome = node.save_document(&base, with_rule(&base, "global", "second")).await;
     assert!(outcome.is_err(), "the write timed out");
     let rule_count = async || node.rulesets(7, timestamp(5)).await.unwrap().rule_count();
     wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
-    assert_eq!(rule_count().await, 1, "this fills the cache");
+    // Fills the cache.
+    assert_eq!(rule_count().await, 1);
     proxy.faults.delayed_text.send_replace("");
 
     wait_until("the late write invalidated the cache", async || rule_count().await == 2).await;
@@ -225,12 +244,14 @@ async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
     wait_until("the cache is enabled", async || proxied_node.is_cache_enabled()).await;
     add_alice_and_app(&node).await;
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let is_revoked =
-        async || proxied_node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!is_revoked().await, "this fills the cache");
+    let is_revoked = async || {
+        proxied_node.token(hashed_secret("t")).await.unwrap().unwrap().revoked_at.is_some()
+    };
+    // Fills the cache.
+    assert!(!is_revoked().await);
 
     proxy.faults.drops_notifications.store(true, Ordering::SeqCst);
-    node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
+    node.revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(1)).await.unwrap();
     wait_until("the cache is disabled", async || !proxied_node.is_cache_enabled()).await;
     assert!(is_revoked().await, "the revocation is seen as soon as the cache is disabled");
 
@@ -267,15 +288,15 @@ async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_conn
 
     let requests = futures_util::future::join_all((0..100).map(|number| {
         let store = store.clone();
-        tokio::spawn(async move { store.token(hashed(&number.to_string())).await })
+        tokio::spawn(async move { store.token(hashed_secret(&number.to_string())).await })
     }));
     let mut requests = std::pin::pin!(requests);
     // One connection listens, and one is reserved for probes.
     let max_processes = i64::try_from(short_timeout.connections.get()).unwrap() + 2;
-    let count_processes = "select count(*) from pg_stat_activity \
+    let process_count_query = "select count(*) from pg_stat_activity \
                  where application_name = 'belfry' and datname = current_database()";
     let outcomes = loop {
-        let processes: i64 = monitor.query_one(count_processes, &[]).await.unwrap().get(0);
+        let processes: i64 = monitor.query_one(process_count_query, &[]).await.unwrap().get(0);
         assert!(processes <= max_processes, "{processes} processes");
         if let Some(outcomes) = futures_util::FutureExt::now_or_never(&mut requests) {
             break outcomes;
@@ -286,7 +307,7 @@ async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_conn
         assert!(matches!(outcome.unwrap(), Err(StoreError::Unavailable(_))));
     }
     lock.rollback().await.unwrap();
-    assert_eq!(store.token(hashed("1")).await, Ok(None), "the connections work");
+    assert_eq!(store.token(hashed_secret("1")).await, Ok(None), "the pool recovers");
 }
 
 /// The server may have become a standby, or an operator may have stopped all writes.
@@ -304,44 +325,44 @@ async fn a_read_only_postgres_is_not_ready() {
     };
     let store = database.open().await;
     set_read_only("on").await.unwrap();
-    let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
+    let terminate_query = "select pg_terminate_backend(pid) from pg_stat_activity \
                where pid <> pg_backend_pid() and datname = current_database()";
-    client.batch_execute(terminate).await.unwrap();
-    wait_until("it cannot write", async || {
+    client.batch_execute(terminate_query).await.unwrap();
+    wait_until("the database is read-only", async || {
         let outcome = store.ping().await;
         matches!(outcome, Err(StoreError::Unavailable(reason)) if reason.contains("read-only"))
     })
     .await;
     assert!(store.failures() > 0);
     set_read_only("off").await.unwrap();
-    client.batch_execute(terminate).await.unwrap();
-    wait_until("it can write again", async || store.ping().await.is_ok()).await;
+    client.batch_execute(terminate_query).await.unwrap();
+    wait_until("the database is writable again", async || store.ping().await.is_ok()).await;
 }
 
 pub(super) async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
     test_support::connect_postgres(database.url().unwrap()).await
 }
 
-/// Without notifications a node must read from the database, because it could return stale data.
+/// Without notifications a node must read from the database, because its cache may be stale.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_disables_its_cache_while_its_listening_connection_is_terminated() {
     let Some((database, node, other_node)) = open_two_nodes().await else { return };
     add_alice_and_app(&node).await;
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    assert!(other_node.token(hashed("t")).await.unwrap().is_some());
+    assert!(other_node.token(hashed_secret("t")).await.unwrap().is_some());
 
     // Terminates the listening connections repeatedly, so that no node receives notifications.
     let client = connect(&database).await;
-    let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
+    let terminate_query = "select pg_terminate_backend(pid) from pg_stat_activity \
                where pid <> pg_backend_pid() and datname = current_database() \
                and query like 'listen%'";
     wait_until("the cache is disabled", async || {
-        client.batch_execute(terminate).await.unwrap();
+        client.batch_execute(terminate_query).await.unwrap();
         !other_node.is_cache_enabled()
     })
     .await;
     wait_until("the cache is enabled again", async || other_node.is_cache_enabled()).await;
-    assert!(other_node.token(hashed("t")).await.unwrap().is_some());
+    assert!(other_node.token(hashed_secret("t")).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,11 +5,13 @@ use std::ops::Range;
 use belfry_core::rules::{NewRule, NewRuleLimits, RuleKind, RuleLimits, RulePosition, RuleScope};
 use belfry_store::test_support::{TestDatabase, any_events, execute_sql};
 use belfry_store::{
-    Database, NewToken, RetentionSettings, RuleWriter, Store, StoredRequest, SweepOutcome,
-    UpdateOutcome,
+    Database, NewDelivery, NewToken, RetentionSettings, RuleWriter, Store, StoredRequest,
+    SweepOutcome, WriteOutcome,
 };
 
-use super::cases::{account, add_alice_and_app, add_app, app, hashed, timestamp, token};
+use super::cases::deliveries::{delivery, message};
+use super::cases::receivers::{add_receiver, pusher};
+use super::cases::{account, add_alice_and_app, add_app, app, hashed_secret, timestamp, token};
 use super::nodes::{connect, wait_until};
 
 const START: i64 = 1_800_000_000;
@@ -22,7 +24,7 @@ async fn add_rule(store: Store) {
     let change = writer.change_document(7, RuleScope::Global, timestamp(5), |document| {
         let limits = NewRuleLimits { bytes: 1 << 16, conditions: 64 };
         let new_rule =
-            NewRule::read(RuleKind::Room, br#"{"actions":[]}"#, limits, timestamp(5)).unwrap();
+            NewRule::parse(RuleKind::Room, br#"{"actions":[]}"#, limits, timestamp(5)).unwrap();
         document.put(RuleKind::Room, "rule".parse().unwrap(), new_rule, RulePosition::default())
     });
     change.await.unwrap();
@@ -30,24 +32,25 @@ async fn add_rule(store: Store) {
 
 fn request() -> StoredRequest {
     let (browser_cookie, parameters, expires_at) =
-        (hashed("b"), Vec::new(), timestamp(START + 600 * MINUTE));
+        (hashed_secret("b"), Vec::new(), timestamp(START + 600 * MINUTE));
     StoredRequest { app_id: 1, browser_cookie, account_id: None, parameters, expires_at }
 }
 
-/// Indices of the sweeps before the clock is trusted, plus the first that deletes rows.
+/// Indices of the sweeps in the first hour, in which nothing is deleted because the clock is not
+/// trusted yet, and of the first sweep after it.
 const SETTLING_SWEEPS: Range<i64> = 0..13;
 /// Indices of the sweeps that delete the orphans.
 const LATER_SWEEPS: Range<i64> = 13..20;
 
-/// Sweeps every five minutes, and returns the number of tokens, rulesets and requests that were
-/// deleted.
+/// Sweeps every five minutes, and returns the number of tokens, rulesets, requests and deliveries
+/// that were deleted.
 async fn sweep(store: &Store, sweeps: Range<i64>) -> usize {
     let mut row_count = 0;
     for index in sweeps {
         let now = timestamp(START + 5 * index * MINUTE);
         let outcome = store.sweep(&RetentionSettings::default(), now).await.unwrap();
         if let SweepOutcome::Swept(deleted_counts) = outcome {
-            let tables = ["tokens", "rulesets", "requests"];
+            let tables = ["tokens", "rulesets", "requests", "deliveries"];
             let counts = deleted_counts.iter().filter(|(table, _)| tables.contains(table));
             row_count += counts.map(|(_, count)| count).sum::<usize>();
         }
@@ -80,7 +83,7 @@ async fn insert_during_deletion(
     blocker.batch_execute(&format!("begin; {insert_same_key}")).await.unwrap();
     let insert = tokio::spawn(insert);
     let count_waiting = "select count(*) from pg_stat_activity where datname = current_database() \
-                   and wait_event_type = 'Lock' and query like 'insert into%'";
+                   and wait_event_type = 'Lock' and query like '%insert into%'";
     wait_until("the insert waits", async || {
         monitor.query_one(count_waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
     })
@@ -95,7 +98,7 @@ fn insert_token_sql(name: &str) -> String {
     format!(
         "insert into tokens (lookup, digest, app_id, scopes, created_at) \
          values ('{}', '', 1, '', 0)",
-        hashed(name).lookup_key.to_text()
+        hashed_secret(name).lookup_key.to_text()
     )
 }
 
@@ -106,29 +109,44 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
     let insert_request = format!(
         "insert into requests (lookup, digest, app_id, browser, parameters, expires_at) \
          values ('{}', '', 1, '', '', 0)",
-        hashed("r").lookup_key.to_text()
+        hashed_secret("r").lookup_key.to_text()
+    );
+    let delivery =
+        NewDelivery { expires_at: timestamp(START + 600 * MINUTE), ..delivery(7, 5, "$e") };
+    let insert_delivery = format!(
+        "insert into deliveries (id, dedup_key, account_id, receiver_id, origin, event_id, \
+         details, created_at, expires_at, due_at) values ('', '{}', 8, 1, '', '', '', 0, 0, 0)",
+        delivery.dedup_key.to_text()
     );
     for (table, insert_same_key, owner) in [
         ("tokens", insert_token_sql("t"), "app"),
         ("rulesets", INSERT_RULESET.to_owned(), "account"),
         ("requests", insert_request, "app"),
+        ("deliveries", insert_delivery, "account"),
     ] {
         let Some(database) = TestDatabase::postgres().await else { return };
         let store = database.open().await;
         add_alice_and_app(&store).await;
-        let inserting_store = store.clone();
+        add_receiver(&store, &pusher(7, 5, "a")).await;
+        let (inserting_store, delivery) = (store.clone(), delivery.clone());
         let insert = async move {
             match table {
                 "tokens" => {
-                    // Inserting an account's token locks the account.
+                    // An app token, because inserting an account's token locks the account and
+                    // would block the deletion.
                     let outcome = inserting_store.add_app_token(&token("t", None)).await.unwrap();
-                    assert_eq!(outcome, UpdateOutcome::Updated);
+                    assert_eq!(outcome, WriteOutcome::Written);
                 }
                 "rulesets" => add_rule(inserting_store).await,
+                "deliveries" => {
+                    let now = timestamp(START);
+                    let outcome = inserting_store.enqueue(&message("m"), &[delivery], now).await;
+                    assert_eq!(outcome.unwrap(), 1);
+                }
                 _ => {
                     let outcome =
-                        inserting_store.add_request(hashed("r"), &request()).await.unwrap();
-                    assert_eq!(outcome, UpdateOutcome::Updated);
+                        inserting_store.add_request(hashed_secret("r"), &request()).await.unwrap();
+                    assert_eq!(outcome, WriteOutcome::Written);
                 }
             }
         };
@@ -142,7 +160,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         };
         insert_during_deletion(&database, &insert_same_key, insert, delete).await;
         assert_eq!(count_rows(&database, table).await, 1, "{table} of the {owner}");
-        assert!(store.token(hashed("t")).await.unwrap().is_none(), "the token is not valid");
+        assert!(store.token(hashed_secret("t")).await.unwrap().is_none(), "the token is not valid");
 
         assert_eq!(sweep(&store, SETTLING_SWEEPS).await, 0, "{table} of the {owner}");
         assert_eq!(sweep(&store, LATER_SWEEPS).await, 1, "{table} of the {owner}");
@@ -187,8 +205,8 @@ async fn assert_orphans_are_swept_after_ten_minutes(database: TestDatabase) {
         let outcome = store.sweep(&settings, timestamp(START + minute * MINUTE)).await.unwrap();
         matches!(outcome, SweepOutcome::Swept(_))
     };
-    for minute in 0..12 {
-        assert!(!sweep_at(5 * minute).await);
+    for minute in (0..60).step_by(5) {
+        assert!(!sweep_at(minute).await);
     }
     store.delete_account(&any_events(), 7, timestamp(50)).await.unwrap();
     store.delete_app(&any_events(), 1).await.unwrap();
@@ -203,7 +221,7 @@ async fn assert_orphans_are_swept_after_ten_minutes(database: TestDatabase) {
         assert_eq!(count_rows(&database, "tokens").await, tokens, "{minute}");
         assert_eq!(count_rows(&database, "deleted_owners").await, owners, "{minute}");
     }
-    assert!(store.token(hashed("of bob")).await.unwrap().is_some());
+    assert!(store.token(hashed_secret("of bob")).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

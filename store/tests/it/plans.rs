@@ -1,11 +1,13 @@
 //! Query plans of statements that are executed often.
 
-use super::cases::{add_alice_and_app, hashed, timestamp, token};
+use super::cases::deliveries::{NOW, attempt_record, claim, delivery, enqueue};
+use super::cases::receivers::{add_accounts_and_token, add_receiver, pusher};
+use super::cases::{add_alice_and_app, hashed_secret, timestamp, token};
 use super::nodes::connect;
-use belfry_store::Database;
 use belfry_store::test_support::{
     RecordedBatch, RecordedStatement, TestDatabase, any_events, execute_sql,
 };
+use belfry_store::{Database, DeliveryResult};
 use rusqlite::StatementStatus;
 use std::fs;
 use tokio_postgres::types::ToSql;
@@ -27,7 +29,7 @@ async fn a_token_is_found_through_indexes_even_without_statistics() {
                 insert into tokens (lookup, digest, app_id, account_id, scopes, created_at) \
                 select 'token' || number, '', 1, 7, 'read', 0 from generate_series(1, 50000) number";
     client.batch_execute(insert_rows).await.unwrap();
-    assert!(store.token(hashed("unknown")).await.unwrap().is_none());
+    assert!(store.token(hashed_secret("unknown")).await.unwrap().is_none());
     let select: String =
         client.query_one(SELECT_LAST_STATEMENT, &[&"select t.digest%"]).await.unwrap().get(0);
     client
@@ -51,7 +53,7 @@ async fn tokens_are_inserted_without_planning_each_time() {
     add_alice_and_app(&store).await;
     let client = connect(&database).await;
     let recording = tempfile::NamedTempFile::new().unwrap();
-    let store = store.recording_statements(recording.reopen().unwrap());
+    let store = store.with_statement_recorder(recording.reopen().unwrap());
     store.add_app_token(&token("token None", None)).await.unwrap();
     store.add_token(&any_events(), &token("token Some(7)", Some(7))).await.unwrap();
     let recorded_lines = fs::read_to_string(recording.path()).unwrap();
@@ -84,7 +86,7 @@ async fn tokens_are_inserted_without_planning_each_time() {
 /// machine, or rows that PostgreSQL reads.
 async fn measure_access_cost(database: &TestDatabase) -> u64 {
     let recording = tempfile::NamedTempFile::new().unwrap();
-    let store = database.open().await.recording_statements(recording.reopen().unwrap());
+    let store = database.open().await.with_statement_recorder(recording.reopen().unwrap());
     let now = timestamp(1_800_000_000);
     assert_eq!(store.active_grants(7, 1, now).await.unwrap().len(), 1);
     assert_eq!(store.authorized_apps(7, now).await.unwrap().len(), 1);
@@ -153,5 +155,89 @@ async fn reading_access_costs_the_same_with_many_tokens() {
             cost_of_many < cost_of_one + 101 * 100,
             "{cost_of_one} with one token, {cost_of_many} with 100,001"
         );
+    }
+}
+
+/// The tables that statements of the delivery queue must not read as a whole.
+const LARGE_TABLES: [&str; 5] = ["deliveries", "receivers", "messages", "tokens", "accounts"];
+
+/// Returns the lines of a statement's plan that read a whole large table.
+async fn find_table_scans(database: &TestDatabase, statement: &RecordedStatement) -> Vec<String> {
+    let mut sql = statement.sql.clone();
+    for (index, value) in statement.values.iter().enumerate().rev() {
+        let literal = match value {
+            serde_json::Value::String(text) => format!("'{text}'"),
+            value => value.to_string(),
+        };
+        sql = sql.replace(&format!("${}", index + 1), &literal);
+    }
+    let (lines, scan): (Vec<String>, &str) = if let Database::Sqlite(path) = &database.database {
+        let connection = rusqlite::Connection::open(path).unwrap();
+        let mut explain = connection.prepare(&format!("explain query plan {sql}")).unwrap();
+        let lines = explain.query_map([], |row| row.get(3)).unwrap().map(Result::unwrap);
+        (lines.collect(), "SCAN ")
+    } else {
+        let client = connect(database).await;
+        let rows = client.query(&format!("explain {sql}"), &[]).await.unwrap();
+        (rows.iter().map(|row| row.get(0)).collect(), "Seq Scan on ")
+    };
+    let is_scan = |line: &String| {
+        let scanned_table = line.split_once(scan).map(|(_, rest)| rest);
+        scanned_table.is_some_and(|table| {
+            let name = table.split(' ').next().unwrap_or_default();
+            LARGE_TABLES.iter().any(|large| *large == name || large.starts_with(name))
+        })
+    };
+    lines.into_iter().filter(is_scan).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_delivery_queue_reads_no_whole_table() {
+    for database in [Some(TestDatabase::sqlite()), TestDatabase::postgres().await] {
+        let Some(database) = database else { continue };
+        let store = database.open().await;
+        add_accounts_and_token(&store).await;
+        add_receiver(&store, &pusher(7, 5, "a")).await;
+        // Most deliveries have finished; the others wait in 100 lanes.
+        let insert_rows = "insert into accounts (id, name, password, created_at) \
+            with recursive numbers (number) as (select 1000 union all \
+            select number + 1 from numbers where number < 51000) \
+            select number, 'user' || number, '', 0 from numbers; \
+            insert into tokens (lookup, digest, app_id, account_id, scopes, created_at) \
+            select 'token' || id, '', 1, id, 'read', 0 from accounts where id >= 1000; \
+            insert into receivers (account_id, id, protocol, token, app_id, push_key, document, \
+            secrets, origin, created_at) select id, 1, 'gateway', 'token' || id, 'app', \
+            'key' || id, '', '', 'o', 0 from accounts where id >= 1000; \
+            insert into deliveries (id, dedup_key, account_id, receiver_id, origin, message_id, \
+            event_id, details, created_at, expires_at, due_at, finished_at) select 'd' || id, \
+            'd' || id, id, 1, 'https://' || (id % 100), 'm' || id, '', '', 0, 2000, 0, \
+            case when id % 4 = 0 then null else 500 end from accounts where id >= 1000; \
+            insert into messages (id, content, created_at) select message_id, '', 0 \
+            from deliveries where finished_at is null";
+        execute_sql(&database, insert_rows).await;
+        execute_sql(&database, "analyze").await;
+
+        let recording = tempfile::NamedTempFile::new().unwrap();
+        let store = store.with_statement_recorder(recording.reopen().unwrap());
+        enqueue(&store, &[delivery(7, 5, "$e")]).await;
+        assert_eq!(store.due_origins(timestamp(NOW), 200).await.unwrap().len(), 26);
+        let claimed = claim(&store, "c", NOW).await;
+        let result = attempt_record(&claimed[0], DeliveryResult::Retry(timestamp(NOW)));
+        store.record_attempts(&[result], timestamp(NOW)).await.unwrap();
+        store.release_claim("c").await.unwrap();
+        store.delivery_log(7, None, 100).await.unwrap();
+        store.receivers_of_accounts(&[7], timestamp(NOW)).await.unwrap();
+        store.delete_receiver(&any_events(), 7, 5).await.unwrap();
+
+        for line in fs::read_to_string(recording.path()).unwrap().lines() {
+            let statements = match serde_json::from_str(line).unwrap() {
+                RecordedBatch::Read(statement) => vec![statement],
+                RecordedBatch::Write(statements) => statements,
+            };
+            for statement in statements {
+                let scans = find_table_scans(&database, &statement).await;
+                assert_eq!(scans, [""; 0], "{}", statement.sql);
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use belfry_store::test_support::{self, PooledDatabase, any_events, options};
 use belfry_store::{Database, Options, Store, StoreError};
 
 use super::cases::rulesets::save_rule;
-use super::cases::{add_alice_and_app, hashed, timestamp, token};
+use super::cases::{add_alice_and_app, hashed_secret, timestamp, token};
 use super::nodes::{connect, wait_until};
 
 async fn open(pooled: &PooledDatabase, options: &Options) -> Result<Store, StoreError> {
@@ -25,10 +25,10 @@ async fn nodes_invalidate_caches_through_a_pooler_in_session_mode() {
     add_alice_and_app(&node).await;
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_revoked =
-        async || other_node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+        async || other_node.token(hashed_secret("t")).await.unwrap().unwrap().revoked_at.is_some();
     // Fills the cache.
     assert!(!is_revoked().await);
-    node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
+    node.revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(1)).await.unwrap();
     wait_until("the other node invalidated its cache", is_revoked).await;
     assert!(save_rule(&other_node, "global", Some("rule")).await);
     wait_until("rules of the other node are read", async || {
@@ -47,7 +47,7 @@ async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("lock table tokens in access exclusive mode").await.unwrap();
     for _ in 0..2 {
-        let error = store.token(hashed("t")).await.unwrap_err();
+        let error = store.token(hashed_secret("t")).await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     }
     let select = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
@@ -55,7 +55,7 @@ async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
     let waiting_count: i64 = lock.query_one(select, &[]).await.unwrap().get(0);
     assert_eq!(waiting_count, 0);
     lock.rollback().await.unwrap();
-    assert_eq!(store.token(hashed("t")).await, Ok(None));
+    assert_eq!(store.token(hashed_secret("t")).await, Ok(None));
 }
 
 #[tokio::test(flavor = "multi_thread")]

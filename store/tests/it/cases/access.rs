@@ -1,12 +1,13 @@
 //! Conformance cases for the apps with access to an account.
 
-use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::client::Registrar;
 use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::any_events;
 use belfry_store::{AuthorizedApp, NewToken, Store};
 
 use super::{
-    add_alice_and_app, add_app, grant, hashed, issue_code, run_concurrently, timestamp, token,
+    add_alice_and_app, add_app, grant, hashed_secret, issue_code, run_concurrently, timestamp,
+    token,
 };
 
 /// Adds the apps 1 and 2, and account 7.
@@ -56,7 +57,7 @@ pub(crate) async fn authorized_apps_are_those_with_valid_tokens(store: Store) {
     store.set_app_disabled_at(&any_events(), 1, Some(timestamp(1))).await.unwrap();
     assert_eq!(authorized_app_ids(&store, 7, 99).await, [2]);
     store.set_app_disabled_at(&any_events(), 1, None).await.unwrap();
-    store.revoke_token(&any_events(), hashed("one").lookup_key, timestamp(1)).await.unwrap();
+    store.revoke_token(&any_events(), hashed_secret("one").lookup_key, timestamp(1)).await.unwrap();
     assert_eq!(authorized_app_ids(&store, 7, 99).await, [2]);
 }
 
@@ -71,11 +72,11 @@ pub(crate) async fn an_authorized_app_has_the_scopes_and_the_earliest_time_of_it
         let new_token = NewToken { scopes, created_at, ..token(secret, Some(7)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    store.revoke_token(&any_events(), hashed("d").lookup_key, timestamp(40)).await.unwrap();
+    store.revoke_token(&any_events(), hashed_secret("d").lookup_key, timestamp(40)).await.unwrap();
     let expected = AuthorizedApp {
         app_id: 1,
         client_id: "client".to_owned(),
-        origin: Origin::Api,
+        registered_by: Registrar::Api,
         name: "Tusky".to_owned(),
         website: Some("https://tusky.app".to_owned()),
         scopes: "push read".parse().unwrap(),
@@ -95,11 +96,11 @@ pub(crate) async fn revoking_access_revokes_the_tokens_immediately_and_nothing_e
     {
         issue_token(&store, secret, app, account).await;
         // Fills the cache.
-        assert!(store.token(hashed(secret)).await.unwrap().is_some());
+        assert!(store.token(hashed_secret(secret)).await.unwrap().is_some());
     }
     let expired_token = NewToken { expires_at: Some(timestamp(5)), ..token("expired", Some(7)) };
     store.add_token(&any_events(), &expired_token).await.unwrap();
-    store.revoke_token(&any_events(), hashed("b").lookup_key, timestamp(9)).await.unwrap();
+    store.revoke_token(&any_events(), hashed_secret("b").lookup_key, timestamp(9)).await.unwrap();
 
     assert_eq!(
         store.revoke_access(&any_events(), 7, 1, timestamp(10)).await.unwrap(),
@@ -107,7 +108,8 @@ pub(crate) async fn revoking_access_revokes_the_tokens_immediately_and_nothing_e
         "one token was still valid"
     );
 
-    let revoked_at = async |secret| store.token(hashed(secret)).await.unwrap().unwrap().revoked_at;
+    let revoked_at =
+        async |secret| store.token(hashed_secret(secret)).await.unwrap().unwrap().revoked_at;
     assert_eq!(revoked_at("a").await, Some(timestamp(10)));
     assert_eq!(
         revoked_at("b").await,
@@ -139,8 +141,8 @@ pub(crate) async fn revoking_access_deletes_unredeemed_codes(store: Store) {
     assert!(!redeem("a").await);
     assert!(redeem("other app").await && redeem("b").await);
     // The token of a redeemed code remains, so that a replay can be detected.
-    let redeemed_code = store.code(hashed("redeemed")).await.unwrap().unwrap();
-    assert_eq!(redeemed_code.token, Some(hashed("token of redeemed").lookup_key));
+    let redeemed_code = store.code(hashed_secret("redeemed")).await.unwrap().unwrap();
+    assert_eq!(redeemed_code.token, Some(hashed_secret("token of redeemed").lookup_key));
 }
 
 pub(crate) async fn revoking_access_that_does_not_exist_has_no_effect(store: Store) {
@@ -152,7 +154,7 @@ pub(crate) async fn revoking_access_that_does_not_exist_has_no_effect(store: Sto
             0
         );
     }
-    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
+    assert_eq!(store.token(hashed_secret("t")).await.unwrap().unwrap().revoked_at, None);
     for count in [1, 0, 0] {
         assert_eq!(store.revoke_access(&any_events(), 7, 1, timestamp(10)).await.unwrap(), count);
     }
@@ -173,13 +175,13 @@ pub(crate) async fn no_code_redeemed_concurrently_with_a_revocation_leaves_a_val
         let token = format!("t{index}");
         if super::redeem(&store, &format!("c{index}"), &token).await {
             // Fills the cache concurrently with the invalidation.
-            store.token(hashed(&token)).await.unwrap();
+            store.token(hashed_secret(&token)).await.unwrap();
         }
     })
     .await;
     assert!(authorized_app_ids(&store, 7, 21).await.is_empty());
     for index in 0..super::CONCURRENT_TASKS {
-        let token = store.token(hashed(&format!("t{index}"))).await.unwrap();
+        let token = store.token(hashed_secret(&format!("t{index}"))).await.unwrap();
         assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{index}");
     }
 }

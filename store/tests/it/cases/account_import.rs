@@ -19,7 +19,7 @@ const NOW: i64 = 1_800_000_000;
 /// Returns a document with one rule.
 fn document(scope: &str, id: &str) -> RuleDocument {
     let mut document = RuleDocument::new(scope.parse::<RuleScope>().unwrap());
-    let rule = NewRule::read(
+    let rule = NewRule::parse(
         RuleKind::Room,
         br#"{"actions":["notify"]}"#,
         NewRuleLimits::default(),
@@ -51,7 +51,7 @@ async fn read_documents(store: &Store, account: i64) -> Vec<RuleDocument> {
     store.rulesets(account, timestamp(5)).await.unwrap().documents().cloned().collect()
 }
 
-/// More accounts than the command imports in one transaction.
+/// Imports more accounts than the command imports in one transaction.
 pub(crate) async fn imported_accounts_are_read_back_with_their_rules(store: Store) {
     let names: Vec<String> = (0..600).map(|number| format!("n{number:03}")).collect();
     let imports = names.iter().map(|name| import_with_two_rulesets(name)).collect();
@@ -133,7 +133,7 @@ pub(crate) async fn every_imported_account_has_an_audit_event(store: Store) {
     assert_eq!(events, expected.map(|[name, kind, detail]| (name, kind, detail)));
 }
 
-pub(crate) async fn one_of_several_concurrent_imports_adds_an_account(store: Store) {
+pub(crate) async fn only_one_concurrent_import_adds_an_account(store: Store) {
     let (store, outcomes) = run_concurrently(store, |store, _| async move {
         let imports = ["alice", "bob"].map(import_with_two_rulesets).into();
         store.import_accounts(&any_events(), timestamp(NOW), imports).await.unwrap()

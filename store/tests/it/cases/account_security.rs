@@ -8,13 +8,13 @@ use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
     Account, AccountSession, AccountToken, AccountUpdateOutcome, AuditFilter, ExistingAccess,
-    NewToken, RetentionSettings, Session, Store, SweepOutcome, UpdateOutcome,
+    NewToken, RetentionSettings, Session, Store, SweepOutcome, WriteOutcome,
 };
 
 use super::last_use::use_token;
 use super::{
-    PASSWORD, account, add_alice_and_app, add_app, add_session, app, grant, hashed, issue_code,
-    run_concurrently, session, timestamp, token,
+    PASSWORD_HASH, account, add_alice_and_app, add_app, add_session, app, grant, hashed_secret,
+    issue_code, run_concurrently, session, timestamp, token,
 };
 
 const NOW: i64 = 1_800_000_000;
@@ -42,9 +42,10 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
 ) {
     let [alice, _] = add_alice_and_bob(&store).await;
     for (name, id) in [("this", 7), ("other", 7), ("bob", 8)] {
-        add_session(&store, hashed(name), &session(id, NOW + DAY)).await;
+        add_session(&store, hashed_secret(name), &session(id, NOW + DAY)).await;
         store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
-        assert!(store.token(hashed(name)).await.unwrap().is_some(), "this fills the cache");
+        // Fills the cache.
+        assert!(store.token(hashed_secret(name)).await.unwrap().is_some());
         let expires_at = timestamp(NOW + DAY);
         issue_code(&store, name, &Grant { account_id: id, expires_at, ..grant() }).await;
     }
@@ -55,7 +56,7 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
                 &password_change,
                 account,
                 new_hash,
-                hashed("this").lookup_key,
+                hashed_secret("this").lookup_key,
                 timestamp(NOW),
             )
             .await
@@ -63,24 +64,27 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
     };
     // A request that verified a different password changes nothing.
     let stale_account = Account { credential_version: 1, ..alice.clone() };
-    assert_eq!(change_password(&stale_account, "new").await, UpdateOutcome::NotFound);
+    assert_eq!(change_password(&stale_account, "new").await, WriteOutcome::NotFound);
     for name in ["this", "other", "bob"] {
-        assert!(store.session(hashed(name), timestamp(NOW)).await.unwrap().is_some(), "{name}");
-        assert!(store.code(hashed(name)).await.unwrap().is_some(), "{name}");
-        let token = store.token(hashed(name)).await.unwrap().unwrap();
+        assert!(
+            store.session(hashed_secret(name), timestamp(NOW)).await.unwrap().is_some(),
+            "{name}"
+        );
+        assert!(store.code(hashed_secret(name)).await.unwrap().is_some(), "{name}");
+        let token = store.token(hashed_secret(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at, None, "{name}");
     }
     assert_eq!(event_counts(&store, 7).await, []);
 
-    assert_eq!(change_password(&alice, "new").await, UpdateOutcome::Updated);
+    assert_eq!(change_password(&alice, "new").await, WriteOutcome::Written);
     assert_eq!(store.account(7).await.unwrap().unwrap().password_hash, "new");
     for (name, has_session, has_access) in
         [("this", true, false), ("other", false, false), ("bob", true, true)]
     {
-        let stored_session = store.session(hashed(name), timestamp(NOW)).await.unwrap();
+        let stored_session = store.session(hashed_secret(name), timestamp(NOW)).await.unwrap();
         assert_eq!(stored_session.is_some(), has_session, "{name}");
-        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), has_access, "{name}");
-        let token = store.token(hashed(name)).await.unwrap().unwrap();
+        assert_eq!(store.code(hashed_secret(name)).await.unwrap().is_some(), has_access, "{name}");
+        let token = store.token(hashed_secret(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at.is_none(), has_access, "{name}");
     }
     let mut counts = event_counts(&store, 7).await;
@@ -124,24 +128,21 @@ pub(crate) async fn a_new_password_records_the_apps_that_lose_access(store: Stor
         async |access| store.set_password(&password_change, 7, "new", access).await.unwrap();
 
     issue_tokens("first").await;
-    let current_session = hashed("this").lookup_key;
+    let current_session = hashed_secret("this").lookup_key;
     let outcome = store
         .change_password(&password_change, &alice, "new", current_session, timestamp(NOW))
         .await
         .unwrap();
-    assert_eq!(outcome, UpdateOutcome::Updated);
+    assert_eq!(outcome, WriteOutcome::Written);
     assert_eq!(revocation_counts().await, [(1, 2), (2, 1)]);
     issue_tokens("second").await;
-    assert_eq!(set_password(ExistingAccess::Keep).await, UpdateOutcome::Updated);
+    assert_eq!(set_password(ExistingAccess::Keep).await, WriteOutcome::Written);
     assert_eq!(revocation_counts().await, [(1, 2), (2, 1)]);
-    assert_eq!(
-        set_password(ExistingAccess::RevokeAt(timestamp(NOW))).await,
-        UpdateOutcome::Updated
-    );
+    assert_eq!(set_password(ExistingAccess::RevokeAt(timestamp(NOW))).await, WriteOutcome::Written);
     assert_eq!(revocation_counts().await, [(1, 2), (1, 2), (2, 1), (2, 1)]);
 }
 
-pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: Store) {
+pub(crate) async fn only_one_concurrent_password_change_succeeds(store: Store) {
     let [alice, _] = add_alice_and_bob(&store).await;
     let (store, new_hashes) = run_concurrently(store, move |store, index| {
         let alice = alice.clone();
@@ -152,11 +153,11 @@ pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: S
                     &any_events(),
                     &alice,
                     &new_hash,
-                    hashed("s").lookup_key,
+                    hashed_secret("s").lookup_key,
                     timestamp(NOW),
                 )
                 .await;
-            (outcome.unwrap() == UpdateOutcome::Updated).then_some(new_hash)
+            (outcome.unwrap() == WriteOutcome::Written).then_some(new_hash)
         }
     })
     .await;
@@ -172,14 +173,14 @@ pub(crate) async fn a_changed_email_address_is_unverified(store: Store) {
     };
     // A request that verified a different password changes nothing.
     let stale_account = Account { credential_version: 1, ..alice.clone() };
-    assert_eq!(change_email(&stale_account, Some("new@a.example")).await, UpdateOutcome::NotFound);
+    assert_eq!(change_email(&stale_account, Some("new@a.example")).await, WriteOutcome::NotFound);
     assert_eq!(store.account(7).await.unwrap(), Some(alice.clone()));
     assert_eq!(event_counts(&store, 7).await, []);
 
     for (email, unverified_email) in
         [(Some("New@A.example"), Some("new@a.example".to_owned())), (None, None)]
     {
-        assert_eq!(change_email(&alice, email).await, UpdateOutcome::Updated);
+        assert_eq!(change_email(&alice, email).await, WriteOutcome::Written);
         let changed_account = Account { email: None, unverified_email, ..alice.clone() };
         assert_eq!(store.account(7).await.unwrap(), Some(changed_account));
     }
@@ -201,11 +202,14 @@ pub(crate) async fn sessions_are_listed_with_their_browser_most_recently_used_fi
         let address = Some("192.0.2.x".to_owned());
         let new_session =
             Session { seen_at: timestamp(seen_at), browser, address, ..session(id, expires_at) };
-        add_session(&store, hashed(name), &new_session).await;
+        add_session(&store, hashed_secret(name), &new_session).await;
     }
-    assert_eq!(store.session(hashed("a"), timestamp(60)).await.unwrap().unwrap().browser, browser);
+    assert_eq!(
+        store.session(hashed_secret("a"), timestamp(60)).await.unwrap().unwrap().browser,
+        browser
+    );
     let expected_session = |name: &str, seen_at| AccountSession {
-        lookup: hashed(name).lookup_key,
+        lookup_key: hashed_secret(name).lookup_key,
         created_at: timestamp(1),
         seen_at: timestamp(seen_at),
         expires_at: timestamp(100),
@@ -222,21 +226,22 @@ pub(crate) async fn sessions_are_listed_with_their_browser_most_recently_used_fi
 pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
     add_alice_and_bob(&store).await;
     for (name, id) in [("this", 7), ("other", 7), ("third", 7), ("bob", 8)] {
-        add_session(&store, hashed(name), &session(id, 100)).await;
+        add_session(&store, hashed_secret(name), &session(id, 100)).await;
     }
-    add_session(&store, hashed("expired"), &session(7, 40)).await;
+    add_session(&store, hashed_secret("expired"), &session(7, 40)).await;
     let sign_out = audit_event(AuditKind::SignOut);
-    let end_session =
-        async |name: &str| store.end_session(&sign_out, 7, hashed(name).lookup_key).await.unwrap();
-    assert_eq!(end_session("bob").await, UpdateOutcome::NotFound);
-    assert_eq!(end_session("nobody").await, UpdateOutcome::NotFound);
+    let end_session = async |name: &str| {
+        store.end_session(&sign_out, 7, hashed_secret(name).lookup_key).await.unwrap()
+    };
+    assert_eq!(end_session("bob").await, WriteOutcome::NotFound);
+    assert_eq!(end_session("nobody").await, WriteOutcome::NotFound);
     assert_eq!(event_counts(&store, 7).await, []);
-    assert_eq!(end_session("other").await, UpdateOutcome::Updated);
-    assert_eq!(end_session("other").await, UpdateOutcome::NotFound);
+    assert_eq!(end_session("other").await, WriteOutcome::Written);
+    assert_eq!(end_session("other").await, WriteOutcome::NotFound);
     assert_eq!(event_counts(&store, 7).await, [("sign_out".to_owned(), 1)]);
 
-    add_session(&store, hashed("fourth"), &session(7, 100)).await;
-    let current_session = hashed("this").lookup_key;
+    add_session(&store, hashed_secret("fourth"), &session(7, 100)).await;
+    let current_session = hashed_secret("this").lookup_key;
     assert_eq!(
         store.end_other_sessions(&sign_out, 7, current_session, timestamp(50)).await.unwrap(),
         2
@@ -246,7 +251,7 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
         0
     );
     for (name, remains) in [("this", true), ("third", false), ("fourth", false), ("bob", true)] {
-        let stored_session = store.session(hashed(name), timestamp(50)).await.unwrap();
+        let stored_session = store.session(hashed_secret(name), timestamp(50)).await.unwrap();
         assert_eq!(stored_session.is_some(), remains, "{name}");
     }
     let expected = [("sign_out".to_owned(), 1), ("sign_out".to_owned(), 2)];
@@ -272,19 +277,22 @@ pub(crate) async fn an_apps_tokens_are_listed_most_recently_used_first(store: St
         let new_token = NewToken { app_id, created_at, expires_at, ..token(name, Some(id)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    store.revoke_token(&any_events(), hashed("revoked").lookup_key, timestamp(NOW)).await.unwrap();
+    store
+        .revoke_token(&any_events(), hashed_secret("revoked").lookup_key, timestamp(NOW))
+        .await
+        .unwrap();
     use_token(&store, "a", NOW - 50).await;
     store.flush_uses().await.unwrap();
     let expected_token =
         |name: &str, app_id, created_at, expires_at: Option<i64>, last_used_at: Option<i64>| {
             AccountToken {
-                lookup: hashed(name).lookup_key,
+                lookup_key: hashed_secret(name).lookup_key,
                 app_id,
                 scopes: "read push".parse().unwrap(),
                 created_at: timestamp(created_at),
                 expires_at: expires_at.map(timestamp),
                 last_used_at: last_used_at.map(timestamp),
-                device: None,
+                device_name: None,
             }
         };
     let [a, c] = [
@@ -300,27 +308,33 @@ pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
     add_alice_and_bob(&store).await;
     for (name, id) in [("a", 7), ("b", 7), ("bob's", 8)] {
         store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
-        assert!(store.token(hashed(name)).await.unwrap().is_some(), "this fills the cache");
+        // Fills the cache.
+        assert!(store.token(hashed_secret(name)).await.unwrap().is_some());
     }
     let token_revocation = audit_event(AuditKind::TokenRevoke);
     let revoke_token = async |name: &str| {
         store
-            .revoke_account_token(&token_revocation, 7, hashed(name).lookup_key, timestamp(NOW))
+            .revoke_account_token(
+                &token_revocation,
+                7,
+                hashed_secret(name).lookup_key,
+                timestamp(NOW),
+            )
             .await
             .unwrap()
     };
-    assert_eq!(revoke_token("bob's").await, UpdateOutcome::NotFound);
-    assert_eq!(revoke_token("nobody's").await, UpdateOutcome::NotFound);
-    assert_eq!(revoke_token("a").await, UpdateOutcome::Updated);
-    assert_eq!(revoke_token("a").await, UpdateOutcome::NotFound);
+    assert_eq!(revoke_token("bob's").await, WriteOutcome::NotFound);
+    assert_eq!(revoke_token("nobody's").await, WriteOutcome::NotFound);
+    assert_eq!(revoke_token("a").await, WriteOutcome::Written);
+    assert_eq!(revoke_token("a").await, WriteOutcome::NotFound);
     for (name, revoked_at) in [("a", Some(timestamp(NOW))), ("b", None), ("bob's", None)] {
-        let token = store.token(hashed(name)).await.unwrap().unwrap();
+        let token = store.token(hashed_secret(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at, revoked_at, "{name}");
     }
     assert_eq!(event_counts(&store, 7).await, [("token_revoke".to_owned(), 1)]);
 }
 
-/// Sweeps every five minutes until this time, so that the store trusts the clock.
+/// Sweeps every five minutes until `now`, so that the store trusts the clock.
 async fn sweep_until(store: &Store, now: i64) {
     let sweep =
         async |now| store.sweep(&RetentionSettings::default(), timestamp(now)).await.unwrap();
@@ -330,7 +344,7 @@ async fn sweep_until(store: &Store, now: i64) {
     assert!(matches!(sweep(now).await, SweepOutcome::Swept(_)));
 }
 
-pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store: Store) {
+pub(crate) async fn an_account_is_deleted_when_its_waiting_period_has_ended(store: Store) {
     let [alice, bob] = add_alice_and_bob(&store).await;
     let deletion_request = audit_event(AuditKind::AccountDeleteRequest);
     let request_deletion = async |account: &Account, time| {
@@ -347,18 +361,18 @@ pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store:
     assert_eq!(event_counts(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
 
     let cancellation = audit_event(AuditKind::AccountDeleteCancel);
-    for outcome in [UpdateOutcome::Updated, UpdateOutcome::NotFound] {
+    for outcome in [WriteOutcome::Written, WriteOutcome::NotFound] {
         assert_eq!(store.cancel_account_deletion(&cancellation, 8).await.unwrap(), outcome);
     }
     assert_eq!(store.account(8).await.unwrap(), Some(bob));
     assert_eq!(event_counts(&store, 8).await.len(), 2);
 
-    add_session(&store, hashed("s"), &session(7, NOW + DAY)).await;
+    add_session(&store, hashed_secret("s"), &session(7, NOW + DAY)).await;
     sweep_until(&store, NOW).await;
     assert!(store.account(7).await.unwrap().is_some(), "nodes' clocks may differ by two minutes");
     sweep_until(&store, NOW + 180).await;
     assert_eq!(store.account(7).await.unwrap(), None);
-    assert!(store.session(hashed("s"), timestamp(NOW)).await.unwrap().is_none());
+    assert!(store.session(hashed_secret("s"), timestamp(NOW)).await.unwrap().is_none());
     assert!(store.account(8).await.unwrap().is_some());
     let filter = AuditFilter { account: Some(7), ..recorded_events() };
     let last_event = store.audit_events(filter, 1).await.unwrap().remove(0);
@@ -408,16 +422,15 @@ pub(crate) async fn a_cancelled_deletion_never_deletes_the_account(store: Store)
             store.sweep(&RetentionSettings::default(), timestamp(NOW + 180)).await.unwrap();
             return false;
         }
-        store.cancel_account_deletion(&any_events(), 7).await.unwrap() == UpdateOutcome::Updated
+        store.cancel_account_deletion(&any_events(), 7).await.unwrap() == WriteOutcome::Written
     })
     .await;
     let is_cancelled = outcomes.contains(&true);
     let stored_account = store.account(7).await.unwrap();
     assert_eq!(stored_account.is_some(), is_cancelled);
-    assert!(
-        stored_account
-            .is_none_or(|account| account.password_hash == PASSWORD && account.delete_at.is_none())
-    );
+    assert!(stored_account.is_none_or(
+        |account| account.password_hash == PASSWORD_HASH && account.delete_at.is_none()
+    ));
     let counts = event_counts(&store, 7).await;
     assert_eq!(counts.iter().any(|(kind, _)| kind == "account_delete"), !is_cancelled);
 }

@@ -6,12 +6,12 @@ use belfry_core::oauth::token::TokenAccount;
 use belfry_store::test_support::any_events;
 use belfry_store::{
     Account, AccountListFilter, AccountUpdateOutcome, AddAccountError, EnabledState,
-    ExistingAccess, SignInOutcome, Store, UpdateOutcome,
+    ExistingAccess, SignInOutcome, Store, WriteOutcome,
 };
 
 use super::{
-    CONCURRENT_TASKS, PASSWORD, account, add_alice_and_app, add_session, grant, hashed, issue_code,
-    run_concurrently, session, timestamp, token,
+    CONCURRENT_TASKS, PASSWORD_HASH, account, add_alice_and_app, add_session, grant, hashed_secret,
+    issue_code, run_concurrently, session, timestamp, token,
 };
 
 pub(crate) async fn an_account_is_read_back_as_it_was_added(store: Store) {
@@ -57,7 +57,7 @@ pub(crate) async fn a_name_or_email_can_only_be_used_once(store: Store) {
     assert_eq!(store.account(7).await.unwrap(), Some(alice));
 }
 
-pub(crate) async fn one_of_several_concurrent_registrations_of_a_name_succeeds(store: Store) {
+pub(crate) async fn only_one_concurrent_registration_of_a_name_succeeds(store: Store) {
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         store.add_account(&any_events(), &account(index, "alice")).await
     })
@@ -93,7 +93,7 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
     }
     store.set_account_disabled_at(&any_events(), 2, Some(timestamp(50))).await.unwrap();
     let no_filter = AccountListFilter::default;
-    let with_name =
+    let with_name_prefix =
         |text: &str| AccountListFilter { name_prefix: Some(text.to_owned()), ..no_filter() };
     let with_email = |text: &str| AccountListFilter { email: Some(text.to_owned()), ..no_filter() };
     let (active, disabled) = (Some(EnabledState::Active), Some(EnabledState::Disabled));
@@ -103,14 +103,14 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
         (AccountListFilter { state: disabled, ..no_filter() }, vec![2]),
         (AccountListFilter { role: Some(Role::Admin), ..no_filter() }, vec![1]),
         (AccountListFilter { role: Some(Role::User), ..no_filter() }, vec![3, 2, 4, 5]),
-        (with_name("bob"), vec![2, 4]),
-        (with_name("b_"), vec![3]),
-        (with_name("%"), vec![]),
-        (with_name(""), vec![1, 3, 2, 4, 5]),
+        (with_name_prefix("bob"), vec![2, 4]),
+        (with_name_prefix("b_"), vec![3]),
+        (with_name_prefix("%"), vec![]),
+        (with_name_prefix(""), vec![1, 3, 2, 4, 5]),
         (with_email("EXAMPLE"), vec![1, 3, 2, 4]),
         (with_email("carol@"), vec![4]),
         (with_email(""), vec![1, 3, 2, 4, 5]),
-        (AccountListFilter { state: active, ..with_name("bob") }, vec![4]),
+        (AccountListFilter { state: active, ..with_name_prefix("bob") }, vec![4]),
     ] {
         // Read in pages of one row, in byte order.
         let mut ids = Vec::new();
@@ -126,14 +126,14 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
 pub(crate) async fn disabling_an_account_is_stored_and_ends_its_sessions(store: Store) {
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let session = session(7, 100);
-    add_session(&store, hashed("s"), &session).await;
+    add_session(&store, hashed_secret("s"), &session).await;
 
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 7, Some(timestamp(50))).await.unwrap(),
         AccountUpdateOutcome::Updated
     );
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(timestamp(50)));
-    assert_eq!(store.session(hashed("s"), timestamp(60)).await.unwrap(), None);
+    assert_eq!(store.session(hashed_secret("s"), timestamp(60)).await.unwrap(), None);
 
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 7, None).await.unwrap(),
@@ -167,17 +167,17 @@ pub(crate) async fn an_application_service_request_gets_the_current_account(stor
 pub(crate) async fn a_new_password_ends_the_sessions(store: Store) {
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let session = session(7, 100);
-    add_session(&store, hashed("s"), &session).await;
+    add_session(&store, hashed_secret("s"), &session).await;
 
     assert_eq!(
         store.set_password(&any_events(), 7, "new", ExistingAccess::Keep).await.unwrap(),
-        UpdateOutcome::Updated
+        WriteOutcome::Written
     );
     assert_eq!(store.account(7).await.unwrap().unwrap().password_hash, "new");
-    assert_eq!(store.session(hashed("s"), timestamp(60)).await.unwrap(), None);
+    assert_eq!(store.session(hashed_secret("s"), timestamp(60)).await.unwrap(), None);
     assert_eq!(
         store.set_password(&any_events(), 8, "new", ExistingAccess::Keep).await.unwrap(),
-        UpdateOutcome::NotFound
+        WriteOutcome::NotFound
     );
 }
 
@@ -192,32 +192,32 @@ pub(crate) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: 
         issue_code(&store, secret, &code).await;
     }
     let is_valid = async |secret| {
-        let token = store.token(hashed(secret)).await.unwrap().unwrap();
+        let token = store.token(hashed_secret(secret)).await.unwrap().unwrap();
         token.revoked_at.is_none()
     };
     assert_eq!(
         store.set_password(&any_events(), 7, "new", ExistingAccess::Keep).await.unwrap(),
-        UpdateOutcome::Updated
+        WriteOutcome::Written
     );
     assert!(is_valid("alice").await && is_valid("bob").await && is_valid("app").await);
-    assert!(store.code(hashed("code of alice")).await.unwrap().is_some());
+    assert!(store.code(hashed_secret("code of alice")).await.unwrap().is_some());
 
     assert_eq!(
         store
             .set_password(&any_events(), 7, "newer", ExistingAccess::RevokeAt(timestamp(10)))
             .await
             .unwrap(),
-        UpdateOutcome::Updated
+        WriteOutcome::Written
     );
     assert!(!is_valid("alice").await && is_valid("bob").await && is_valid("app").await);
-    assert!(store.code(hashed("code of alice")).await.unwrap().is_none());
-    assert!(store.code(hashed("code of bob")).await.unwrap().is_some());
+    assert!(store.code(hashed_secret("code of alice")).await.unwrap().is_none());
+    assert!(store.code(hashed_secret("code of bob")).await.unwrap().is_some());
     assert_eq!(
         store
             .set_password(&any_events(), 9, "new", ExistingAccess::RevokeAt(timestamp(10)))
             .await
             .unwrap(),
-        UpdateOutcome::NotFound
+        WriteOutcome::NotFound
     );
 }
 
@@ -226,23 +226,23 @@ pub(crate) async fn rehashing_a_password_replaces_only_the_same_hash_and_preserv
 ) {
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let session = session(7, 100);
-    add_session(&store, hashed("s"), &session).await;
+    add_session(&store, hashed_secret("s"), &session).await;
     let old_hash = store.account(7).await.unwrap().unwrap().password_hash;
 
     assert_eq!(
         store.rehash_password(7, &old_hash, "stronger").await.unwrap(),
-        UpdateOutcome::Updated
+        WriteOutcome::Written
     );
     assert_eq!(store.account(7).await.unwrap().unwrap().password_hash, "stronger");
-    assert_eq!(store.session(hashed("s"), timestamp(60)).await.unwrap(), Some(session));
-    assert_eq!(store.rehash_password(7, &old_hash, "late").await.unwrap(), UpdateOutcome::NotFound);
-    assert_eq!(store.rehash_password(8, &old_hash, "late").await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!(store.session(hashed_secret("s"), timestamp(60)).await.unwrap(), Some(session));
+    assert_eq!(store.rehash_password(7, &old_hash, "late").await.unwrap(), WriteOutcome::NotFound);
+    assert_eq!(store.rehash_password(8, &old_hash, "late").await.unwrap(), WriteOutcome::NotFound);
     assert_eq!(store.account(7).await.unwrap().unwrap().password_hash, "stronger");
-    // Verified before the rehash, stored after it.
-    add_session(&store, hashed("later"), &super::session(7, 100)).await;
+    // The password was verified before the rehash; the session is stored after it.
+    add_session(&store, hashed_secret("later"), &super::session(7, 100)).await;
 }
 
-pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verification(
+pub(crate) async fn no_session_or_token_is_added_if_the_password_was_changed_after_its_verification(
     store: Store,
 ) {
     add_alice_and_app(&store).await;
@@ -250,16 +250,16 @@ pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verif
     let sign_in = async |name: &str, version| {
         let (session, token) = (session(7, 100), token(name, Some(7)));
         let session_outcome =
-            store.add_session(&any_events(), hashed(name), &session, version).await;
+            store.add_session(&any_events(), hashed_secret(name), &session, version).await;
         let token_outcome = store.add_token_for_password(&any_events(), &token, version).await;
         assert_eq!(session_outcome.unwrap(), token_outcome.unwrap());
-        let session = store.session(hashed(name), timestamp(60)).await.unwrap();
+        let session = store.session(hashed_secret(name), timestamp(60)).await.unwrap();
         let is_stored = session.is_some();
-        assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), is_stored);
+        assert_eq!(store.token(hashed_secret(name)).await.unwrap().is_some(), is_stored);
         is_stored
     };
     // The last password has the same hash as the first password.
-    for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD)] {
+    for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD_HASH)] {
         store.set_password(&any_events(), 7, password, ExistingAccess::Keep).await.unwrap();
         assert_eq!(store.account(7).await.unwrap().unwrap().credential_version, version);
         for old_version in 0..version {
@@ -267,19 +267,19 @@ pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verif
         }
     }
     assert!(sign_in("current", 3).await);
-    let current_session = hashed("current").lookup_key;
+    let current_session = hashed_secret("current").lookup_key;
     let change_password = async |account| {
         store
             .change_password(&any_events(), account, "newer", current_session, timestamp(20))
             .await
             .unwrap()
     };
-    assert_eq!(change_password(&alice).await, UpdateOutcome::NotFound);
+    assert_eq!(change_password(&alice).await, WriteOutcome::NotFound);
     let alice = Account { credential_version: 3, ..alice.clone() };
-    assert_eq!(change_password(&alice).await, UpdateOutcome::Updated);
+    assert_eq!(change_password(&alice).await, WriteOutcome::Written);
     assert!(!sign_in("outdated", 3).await);
     assert!(
-        store.session(hashed("current"), timestamp(60)).await.unwrap().is_some(),
+        store.session(hashed_secret("current"), timestamp(60)).await.unwrap().is_some(),
         "the current session remains"
     );
     assert!(sign_in("newest", 4).await);
@@ -289,14 +289,14 @@ pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(sto
     add_alice_and_app(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         let session = session(7, 100);
-        let secret = hashed(&format!("s{index}"));
+        let secret = hashed_secret(&format!("s{index}"));
         if index == CONCURRENT_TASKS / 2 {
             assert_eq!(
                 store
                     .set_password(&any_events(), 7, "new", ExistingAccess::RevokeAt(timestamp(10)))
                     .await
                     .unwrap(),
-                UpdateOutcome::Updated
+                WriteOutcome::Written
             );
         } else if index % 2 == 0 {
             store.add_session(&any_events(), secret, &session, 0).await.unwrap();
@@ -311,7 +311,7 @@ pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(sto
     })
     .await;
     for index in 0..CONCURRENT_TASKS {
-        let secret = hashed(&format!("s{index}"));
+        let secret = hashed_secret(&format!("s{index}"));
         assert_eq!(store.session(secret, timestamp(20)).await.unwrap(), None, "{index}");
         let token = store.token(secret).await.unwrap();
         assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{index}");

@@ -9,8 +9,8 @@ use belfry_store::{
 };
 
 use super::{
-    CONCURRENT_TASKS, account, add_alice_and_app, add_session, hashed, run_concurrently, session,
-    timestamp, token,
+    CONCURRENT_TASKS, account, add_alice_and_app, add_session, hashed_secret, run_concurrently,
+    session, timestamp, token,
 };
 
 async fn add_admin(store: &Store, id: i64, name: &str) {
@@ -44,7 +44,7 @@ pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: S
     add_admin(&store, 8, "root").await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let role = async || {
-        let token = store.token(hashed("t")).await.unwrap().unwrap();
+        let token = store.token(hashed_secret("t")).await.unwrap().unwrap();
         token.account.as_ref().unwrap().role
     };
     assert_eq!(role().await, Role::User);
@@ -78,7 +78,7 @@ pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {
         Account { role: Role::Admin, disabled_at: Some(timestamp(1)), ..account(9, "off") };
     store.add_account(&any_events(), &disabled_admin).await.unwrap();
     store.add_token(&any_events(), &NewToken { app_id: 1, ..token("t", Some(8)) }).await.unwrap();
-    add_session(&store, hashed("s"), &session(8, 100)).await;
+    add_session(&store, hashed_secret("s"), &session(8, 100)).await;
     let original_account = store.account(8).await.unwrap();
 
     let disabling = audit_event(AuditKind::AccountDisable);
@@ -96,8 +96,8 @@ pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {
     );
 
     assert_eq!(store.account(8).await.unwrap(), original_account);
-    assert!(store.session(hashed("s"), timestamp(60)).await.unwrap().is_some());
-    assert!(store.token(hashed("t")).await.unwrap().is_some());
+    assert!(store.session(hashed_secret("s"), timestamp(60)).await.unwrap().is_some());
+    assert!(store.token(hashed_secret("t")).await.unwrap().is_some());
     assert_eq!(event_kinds(&store).await, [""; 0]);
     // These change nothing for the last admin, and others are not protected.
     assert_eq!(

@@ -1,22 +1,23 @@
 //! Conformance cases for apps.
 
-use belfry_core::oauth::client::{AuthMethod, ClientProperties, GrantType, Issuer, Origin};
+use belfry_core::oauth::client::{AuthMethod, ClientProperties, GrantType, Issuer, Registrar};
 use belfry_core::oauth::client_secret::PreviousSecret;
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_store::test_support::any_events;
 use belfry_store::{
-    AddAppOutcome, AppListFilter, AppTokens, EnabledState, NewToken, Store, UpdateOutcome,
+    AddAppOutcome, AppListFilter, AppTokens, EnabledState, NewToken, Store, WriteOutcome,
 };
 
-use super::{add_alice_and_app, add_app, app, grant, hashed, issue_code, timestamp, token};
+use super::{add_alice_and_app, add_app, app, grant, hashed_secret, issue_code, timestamp, token};
 
 pub(crate) async fn an_app_is_read_back_as_it_was_added(store: Store) {
     let mut full_app = app(1, "client");
     let mut bare_app = app(2, "bare");
     bare_app.app.details.website = None;
     bare_app.app.details.redirect_uris.clear();
-    let previous = PreviousSecret { secret: hashed("previous secret"), until: timestamp(50) };
+    let previous =
+        PreviousSecret { secret: hashed_secret("previous secret"), until: timestamp(50) };
     full_app.secrets.previous = Some(previous);
     full_app.retained_at = Some(timestamp(40));
     full_app.last_used_at = Some(timestamp(50));
@@ -24,7 +25,7 @@ pub(crate) async fn an_app_is_read_back_as_it_was_added(store: Store) {
     full_app.app.properties = ClientProperties {
         auth_method: AuthMethod::None,
         grant_types: vec![GrantType::ClientCredentials],
-        origin: Origin::Operator,
+        registered_by: Registrar::Operator,
         issuer: Issuer::OAuth,
     };
     bare_app.app.properties.grant_types.clear();
@@ -75,22 +76,22 @@ pub(crate) async fn a_disabled_app_is_reported_immediately_even_by_its_tokens(st
     add_alice_and_app(&store).await;
     assert_eq!(disabled_at().await, None);
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, None);
+    assert_eq!(store.token(hashed_secret("t")).await.unwrap().unwrap().app_disabled_at, None);
 
     assert_eq!(
         store.set_app_disabled_at(&any_events(), 1, Some(timestamp(50))).await.unwrap(),
-        UpdateOutcome::Updated
+        WriteOutcome::Written
     );
 
     assert_eq!(store.app(1).await.unwrap().unwrap().disabled_at, Some(timestamp(50)));
     assert_eq!(disabled_at().await, Some(timestamp(50)));
     assert_eq!(
-        store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at,
+        store.token(hashed_secret("t")).await.unwrap().unwrap().app_disabled_at,
         Some(timestamp(50))
     );
     assert_eq!(
         store.set_app_disabled_at(&any_events(), 2, Some(timestamp(50))).await.unwrap(),
-        UpdateOutcome::NotFound
+        WriteOutcome::NotFound
     );
 }
 
@@ -151,27 +152,30 @@ pub(crate) async fn a_rotation_replaces_the_secret_and_accepts_the_previous_one_
         assert_eq!(store.app(1).await.unwrap().unwrap().secrets, cached_secrets);
         cached_secrets
     };
-    assert_eq!(secrets().await, hashed("client secret").into());
+    assert_eq!(secrets().await, hashed_secret("client secret").into());
     for (new_secret, until, previous_secret) in [
         ("second", Some(timestamp(100)), Some("client secret")),
         ("third", Some(timestamp(50)), Some("second")),
         ("fourth", None, None),
         ("fifth", Some(timestamp(70)), Some("fourth")),
     ] {
-        let outcome =
-            store.rotate_app_secret(&any_events(), 1, hashed(new_secret), until).await.unwrap();
-        assert_eq!(outcome, UpdateOutcome::Updated);
+        let outcome = store
+            .rotate_app_secret(&any_events(), 1, hashed_secret(new_secret), until)
+            .await
+            .unwrap();
+        assert_eq!(outcome, WriteOutcome::Written);
         let stored_secrets = secrets().await;
-        assert_eq!(stored_secrets.current, hashed(new_secret));
+        assert_eq!(stored_secrets.current, hashed_secret(new_secret));
         let expected = previous_secret
             .zip(until)
-            .map(|(secret, until)| PreviousSecret { secret: hashed(secret), until });
+            .map(|(secret, until)| PreviousSecret { secret: hashed_secret(secret), until });
         assert_eq!(stored_secrets.previous, expected, "{new_secret}");
     }
     let other_app = store.app(2).await.unwrap().unwrap();
     assert_eq!(other_app, app(2, "other"), "other apps are unchanged");
-    let outcome = store.rotate_app_secret(&any_events(), 3, hashed("new"), None).await.unwrap();
-    assert_eq!(outcome, UpdateOutcome::NotFound);
+    let outcome =
+        store.rotate_app_secret(&any_events(), 3, hashed_secret("new"), None).await.unwrap();
+    assert_eq!(outcome, WriteOutcome::NotFound);
 }
 
 pub(crate) async fn an_apps_valid_tokens_are_counted(store: Store) {
@@ -188,7 +192,10 @@ pub(crate) async fn an_apps_valid_tokens_are_counted(store: Store) {
         let new_token = NewToken { created_at, expires_at, ..token(secret, account) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    store.revoke_token(&any_events(), hashed("revoked").lookup_key, timestamp(50)).await.unwrap();
+    store
+        .revoke_token(&any_events(), hashed_secret("revoked").lookup_key, timestamp(50))
+        .await
+        .unwrap();
     assert_eq!(
         read_tokens(99).await,
         AppTokens { valid_count: 3, last_issued_at: Some(timestamp(40)) }

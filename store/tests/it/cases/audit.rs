@@ -2,7 +2,7 @@
 //! change, and counted events.
 
 use belfry_core::audit::{
-    AuditClient, AuditKind, AuditOrigin, AuditOutcome, CountedEvent, CountedSubject, NewAuditEvent,
+    AuditClient, AuditKind, AuditOrigin, AuditOutcome, CountedSubject, EventCount, NewAuditEvent,
     NewAuditEvents,
 };
 use belfry_core::request::RequestId;
@@ -14,8 +14,8 @@ use belfry_store::{
 use jiff::Timestamp;
 
 use super::{
-    CONCURRENT_TASKS, account, add_alice_and_app, app, grant, hashed, issue_code, run_concurrently,
-    session, timestamp, token,
+    CONCURRENT_TASKS, account, add_alice_and_app, app, grant, hashed_secret, issue_code,
+    run_concurrently, session, timestamp, token,
 };
 
 /// The time of every event.
@@ -49,7 +49,7 @@ async fn summarize_events(store: &Store) -> Vec<(String, Option<i64>, Option<i64
 fn request(account: i64) -> StoredRequest {
     StoredRequest {
         app_id: 1,
-        browser_cookie: hashed("cookie"),
+        browser_cookie: hashed_secret("cookie"),
         account_id: Some(account),
         parameters: vec![("client_id".to_owned(), "client".to_owned())],
         expires_at: timestamp(NOW + 60),
@@ -58,56 +58,44 @@ fn request(account: i64) -> StoredRequest {
 
 pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     let now = timestamp(NOW);
-    store.add_app(&new_event(AuditKind::AppRegister).into(), &app(1, "client")).await.unwrap();
-    store
-        .add_account(&new_event(AuditKind::AccountAdd).into(), &account(7, "alice"))
-        .await
-        .unwrap();
+    let event = |kind| NewAuditEvents::from(new_event(kind));
+    store.add_app(&event(AuditKind::AppRegister), &app(1, "client")).await.unwrap();
+    store.add_account(&event(AuditKind::AccountAdd), &account(7, "alice")).await.unwrap();
     let alice = session(7, NOW + 60);
-    store.add_session(&new_event(AuditKind::SignIn).into(), hashed("s"), &alice, 0).await.unwrap();
-    let consent = Consent { session: hashed("s").lookup_key, at: timestamp(1), is_implied: false };
+    store.add_session(&event(AuditKind::SignIn), hashed_secret("s"), &alice, 0).await.unwrap();
+    let consent =
+        Consent { session: hashed_secret("s").lookup_key, at: timestamp(1), is_implied: false };
     let mut unexpired_grant = grant();
     unexpired_grant.expires_at = timestamp(NOW + 60);
     store
-        .add_code(&new_event(AuditKind::Consent).into(), hashed("c"), &unexpired_grant, consent)
+        .add_code(&event(AuditKind::Consent), hashed_secret("c"), &unexpired_grant, consent)
         .await
         .unwrap();
-    let (code, secret) = (hashed("c").lookup_key, hashed("redeemed"));
+    let (code, secret) = (hashed_secret("c").lookup_key, hashed_secret("redeemed"));
+    store.redeem_code(&event(AuditKind::TokenIssue), code, secret, now, None).await.unwrap();
+    store.add_token(&event(AuditKind::TokenIssue), &token("t", Some(7))).await.unwrap();
     store
-        .redeem_code(&new_event(AuditKind::TokenIssue).into(), code, secret, now, None)
-        .await
-        .unwrap();
-    store.add_token(&new_event(AuditKind::TokenIssue).into(), &token("t", Some(7))).await.unwrap();
-    store
-        .add_token_for_password(&new_event(AuditKind::TokenIssue).into(), &token("u", Some(7)), 0)
+        .add_token_for_password(&event(AuditKind::TokenIssue), &token("u", Some(7)), 0)
         .await
         .unwrap();
     store
-        .revoke_token(&new_event(AuditKind::TokenRevoke).into(), hashed("t").lookup_key, now)
+        .revoke_token(&event(AuditKind::TokenRevoke), hashed_secret("t").lookup_key, now)
         .await
         .unwrap();
-    store.revoke_access(&new_event(AuditKind::TokenRevoke).into(), 7, 1, now).await.unwrap();
-    store.add_request(hashed("r"), &request(7)).await.unwrap();
+    store.revoke_access(&event(AuditKind::TokenRevoke), 7, 1, now).await.unwrap();
+    store.add_request(hashed_secret("r"), &request(7)).await.unwrap();
     let denial = NewAuditEvent { outcome: AuditOutcome::Denied, ..new_event(AuditKind::Consent) };
-    let denied_request =
-        store.consume_request(Some(&denial.into()), hashed("r"), hashed("cookie"), now).await;
+    let denied_request = store
+        .consume_request(Some(&denial.into()), hashed_secret("r"), hashed_secret("cookie"), now)
+        .await;
     assert!(denied_request.unwrap().is_some());
+    store.end_session(&event(AuditKind::SignOut), 7, hashed_secret("s").lookup_key).await.unwrap();
     store
-        .end_session(&new_event(AuditKind::SignOut).into(), 7, hashed("s").lookup_key)
+        .set_password(&event(AuditKind::PasswordChange), 7, "x", ExistingAccess::Keep)
         .await
         .unwrap();
-    store
-        .set_password(&new_event(AuditKind::PasswordChange).into(), 7, "x", ExistingAccess::Keep)
-        .await
-        .unwrap();
-    store
-        .set_account_disabled_at(&new_event(AuditKind::AccountDisable).into(), 7, Some(now))
-        .await
-        .unwrap();
-    store
-        .set_app_disabled_at(&new_event(AuditKind::AppDisable).into(), 1, Some(now))
-        .await
-        .unwrap();
+    store.set_account_disabled_at(&event(AuditKind::AccountDisable), 7, Some(now)).await.unwrap();
+    store.set_app_disabled_at(&event(AuditKind::AppDisable), 1, Some(now)).await.unwrap();
 
     let mut expected = vec![
         ("app_register", None, Some(1), 1),
@@ -173,38 +161,54 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     assert!(matches!(error, AddAccountError::IdTaken));
     assert_eq!(store.add_app(&events, &app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
     assert_eq!(store.add_app(&events, &app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
-    let outcome = store.add_session(&events, hashed("s"), &session(7, NOW), 1).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::PasswordChanged);
+    let outcome =
+        store.add_session(&events, hashed_secret("s"), &session(7, NOW), 1).await.unwrap();
+    assert_eq!(outcome, SignInOutcome::Rejected);
     let outcome = store.add_token_for_password(&events, &token("t", Some(7)), 1).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::PasswordChanged);
+    assert_eq!(outcome, SignInOutcome::Rejected);
     let consent =
-        Consent { session: hashed("none").lookup_key, at: timestamp(1), is_implied: false };
-    let outcome = store.add_code(&events, hashed("c"), &grant(), consent).await.unwrap();
-    assert_eq!(outcome, CodeOutcome::ConsentEnded);
+        Consent { session: hashed_secret("none").lookup_key, at: timestamp(1), is_implied: false };
+    let outcome = store.add_code(&events, hashed_secret("c"), &grant(), consent).await.unwrap();
+    assert_eq!(outcome, CodeOutcome::NotIssued);
     issue_code(&store, "used", &grant()).await;
     store
-        .redeem_code(&any_events(), hashed("used").lookup_key, hashed("first"), timestamp(20), None)
+        .redeem_code(
+            &any_events(),
+            hashed_secret("used").lookup_key,
+            hashed_secret("first"),
+            timestamp(20),
+            None,
+        )
         .await
         .unwrap();
     let second_redemption = store
-        .redeem_code(&events, hashed("used").lookup_key, hashed("second"), timestamp(21), None)
+        .redeem_code(
+            &events,
+            hashed_secret("used").lookup_key,
+            hashed_secret("second"),
+            timestamp(21),
+            None,
+        )
         .await;
     assert!(second_redemption.is_err());
     assert_eq!(
-        store.consume_request(Some(&events), hashed("r"), hashed("cookie"), now).await.unwrap(),
+        store
+            .consume_request(Some(&events), hashed_secret("r"), hashed_secret("cookie"), now)
+            .await
+            .unwrap(),
         None
     );
-    store.revoke_token(&any_events(), hashed("first").lookup_key, now).await.unwrap();
-    store.revoke_token(&events, hashed("first").lookup_key, now).await.unwrap();
-    store.revoke_token(&events, hashed("unknown").lookup_key, now).await.unwrap();
+    store.revoke_token(&any_events(), hashed_secret("first").lookup_key, now).await.unwrap();
+    store.revoke_token(&events, hashed_secret("first").lookup_key, now).await.unwrap();
+    store.revoke_token(&events, hashed_secret("unknown").lookup_key, now).await.unwrap();
     assert_eq!(store.revoke_access(&events, 7, 1, now).await.unwrap(), 0);
-    store.end_session(&events, 7, hashed("none").lookup_key).await.unwrap();
+    store.end_session(&events, 7, hashed_secret("none").lookup_key).await.unwrap();
     store.set_password(&events, 9, "x", ExistingAccess::Keep).await.unwrap();
     store.set_account_disabled_at(&events, 9, Some(now)).await.unwrap();
     store.set_app_disabled_at(&events, 9, Some(now)).await.unwrap();
     // App tokens are counted instead.
     store.add_app_token(&token("app", None)).await.unwrap();
-    store.revoke_token(&events, hashed("app").lookup_key, now).await.unwrap();
+    store.revoke_token(&events, hashed_secret("app").lookup_key, now).await.unwrap();
     assert_eq!(summarize_events(&store).await, []);
 }
 
@@ -219,17 +223,17 @@ pub(crate) async fn a_failed_write_leaves_neither_change_nor_event(store: Store)
     let detail = Some("\0".to_owned());
     let events = NewAuditEvents::from(NewAuditEvent { detail, ..new_event(AuditKind::TokenIssue) });
     assert_eq!(store.add_token(&events, &token("u", Some(7))).await, Err(StoreError::Nul));
-    assert_eq!(store.token(hashed("u")).await.unwrap(), None);
+    assert_eq!(store.token(hashed_secret("u")).await.unwrap(), None);
     assert_eq!(summarize_events(&store).await, []);
 }
 
-fn failed_sign_in(address: &str, hour: i64, count: i64) -> CountedEvent {
+fn failed_sign_in(address: &str, hour: i64, count: i64) -> EventCount {
     let subject = CountedSubject {
         address: Some(address.to_owned()),
         ..CountedSubject::new(AuditKind::SignIn, AuditOutcome::Failure)
     };
     let (first, last) = (timestamp(hour * 3600 + 1), timestamp(hour * 3600 + count));
-    CountedEvent { hour, subject, count, first, last }
+    EventCount { hour, subject, count, first, last }
 }
 
 pub(crate) async fn counted_events_with_the_same_hour_and_subject_share_a_row(store: Store) {
@@ -237,8 +241,8 @@ pub(crate) async fn counted_events_with_the_same_hour_and_subject_share_a_row(st
         store.add_audit_counts(&[failed_sign_in("192.0.2.1", 10, 5)]).await.unwrap();
     })
     .await;
-    let other_events = [failed_sign_in("192.0.2.2", 10, 7), failed_sign_in("192.0.2.1", 11, 3)];
-    store.add_audit_counts(&other_events).await.unwrap();
+    let other_counts = [failed_sign_in("192.0.2.2", 10, 7), failed_sign_in("192.0.2.1", 11, 3)];
+    store.add_audit_counts(&other_counts).await.unwrap();
     let mut rows: Vec<_> = read_events(&store)
         .await
         .into_iter()

@@ -7,8 +7,8 @@ use belfry_store::{AuditFilter, NewToken, Session, Store};
 use super::grants::{count_grants, device};
 use super::last_use::{issue_app_token, use_token};
 use super::{
-    account, add_alice_and_app, add_app, add_session, app, grant, hashed, issue_code, redeem,
-    run_concurrently, session, timestamp, token,
+    account, add_alice_and_app, add_app, add_session, app, grant, hashed_secret, issue_code,
+    redeem, run_concurrently, session, timestamp, token,
 };
 
 const START: i64 = 1_800_000_000;
@@ -22,7 +22,7 @@ async fn delete_excess(store: &Store, max_app_tokens: usize) -> usize {
 
 /// Returns whether a token is valid; `None` if it is unknown.
 async fn is_valid(store: &Store, secret: &str) -> Option<bool> {
-    let token = store.token(hashed(secret)).await.unwrap()?;
+    let token = store.token(hashed_secret(secret)).await.unwrap()?;
     Some(token.revoked_at.is_none())
 }
 
@@ -43,11 +43,11 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
     for (secret, created_at) in [("a", 0), ("b", 1), ("c", 2), ("d", 3), ("e", 3000)] {
         issue_app_token(&store, 1, secret, START + created_at).await;
         // Fills the cache.
-        assert!(store.token(hashed(secret)).await.unwrap().is_some());
+        assert!(store.token(hashed_secret(secret)).await.unwrap().is_some());
     }
     issue_app_token(&store, 2, "of a different app", START).await;
     store.add_token(&any_events(), &token("of a user", Some(7))).await.unwrap();
-    // This counts as a use until an hour later.
+    // Uses are stored with a precision of one hour, so this token counts as used an hour later.
     use_token(&store, "b", START + 10).await;
     store.flush_uses().await.unwrap();
 
@@ -62,12 +62,16 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
         ("of a different app", true),
         ("of a user", true),
     ] {
-        assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
+        assert_eq!(
+            store.token(hashed_secret(secret)).await.unwrap().is_some(),
+            remains,
+            "{secret}"
+        );
     }
     assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since the last deletion");
     issue_app_token(&store, 1, "f", START).await;
     assert_eq!(delete_excess(&store, 1).await, 3);
-    assert!(store.token(hashed("b")).await.unwrap().is_some());
+    assert!(store.token(hashed_secret("b")).await.unwrap().is_some());
 }
 
 pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next_deletion(store: Store) {
@@ -104,7 +108,8 @@ pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(st
     }
     use_token(&store, "t000", START + 1000).await;
     store.flush_uses().await.unwrap();
-    assert_eq!(is_valid(&store, "t001").await, Some(true), "this fills the cache");
+    // Fills the cache.
+    assert_eq!(is_valid(&store, "t001").await, Some(true));
 
     assert_eq!(delete_excess(&store, 1).await, 3);
 
@@ -130,7 +135,7 @@ pub(crate) async fn a_redeemed_code_counts_like_an_issued_token(store: Store) {
     assert_eq!(delete_excess(&store, 1).await, 1);
 }
 
-pub(crate) async fn at_most_100_tokens_that_are_no_longer_valid_remain(store: Store) {
+pub(crate) async fn at_most_100_invalid_tokens_per_account_and_app_remain(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("valid", Some(7))).await.unwrap();
     for number in 0..120 {
@@ -143,7 +148,7 @@ pub(crate) async fn at_most_100_tokens_that_are_no_longer_valid_remain(store: St
         store.add_token(&any_events(), &new_token).await.unwrap();
         if number % 2 == 0 {
             store
-                .revoke_token(&any_events(), hashed(&name).lookup_key, timestamp(START))
+                .revoke_token(&any_events(), hashed_secret(&name).lookup_key, timestamp(START))
                 .await
                 .unwrap();
         }
@@ -188,12 +193,13 @@ pub(crate) async fn the_500_most_recently_used_grants_of_an_account_remain(store
     let pending_grant = Grant { expires_at: timestamp(START + 600), ..grant() };
     issue_code(&store, "new", &pending_grant).await;
     assert_eq!(count_grants(&store).await, 503);
-    assert_eq!(is_valid(&store, "t001").await, Some(true), "this fills the cache");
+    // Fills the cache.
+    assert_eq!(is_valid(&store, "t001").await, Some(true));
 
     assert_eq!(delete_excess(&store, 1).await, 3);
 
     assert_eq!(count_grants(&store).await, 500);
-    // The code's grant is the oldest, because it began at the time of the consent.
+    // The code's grant is the oldest, because it was created at the time of the consent.
     for (name, expected) in [("t000", true), ("t001", false), ("t002", false), ("t003", true)] {
         assert_eq!(is_valid(&store, name).await, Some(expected), "{name}");
     }
@@ -204,21 +210,26 @@ pub(crate) async fn the_500_most_recently_used_grants_of_an_account_remain(store
 pub(crate) async fn the_50_most_recently_used_sessions_of_an_account_remain(store: Store) {
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
-    add_session(&store, hashed("of bob"), &session(8, START + 600)).await;
+    add_session(&store, hashed_secret("of bob"), &session(8, START + 600)).await;
     for number in 0..53 {
         let seen_at = timestamp(START + number);
         let new_session = Session { seen_at, ..session(7, START + 600) };
-        add_session(&store, hashed(&format!("s{number}")), &new_session).await;
+        add_session(&store, hashed_secret(&format!("s{number}")), &new_session).await;
     }
     store
-        .record_session_use(hashed("s0").lookup_key, timestamp(START + 100), timestamp(START + 600))
+        .record_session_use(
+            hashed_secret("s0").lookup_key,
+            timestamp(START + 100),
+            timestamp(START + 600),
+        )
         .await
         .unwrap();
 
     assert_eq!(delete_excess(&store, 1).await, 3);
 
-    let is_stored =
-        async |name: &str| store.session(hashed(name), timestamp(START)).await.unwrap().is_some();
+    let is_stored = async |name: &str| {
+        store.session(hashed_secret(name), timestamp(START)).await.unwrap().is_some()
+    };
     for (name, remains) in
         [("s0", true), ("s1", false), ("s2", false), ("s3", false), ("s4", true), ("of bob", true)]
     {

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::retention::settle;
 use super::{
-    CONCURRENT_TASKS, account, add_alice_and_app, add_app, app, ensure_session, grant, hashed,
-    issue_code, redeem, run_concurrently, timestamp, token,
+    CONCURRENT_TASKS, account, add_alice_and_app, add_app, app, ensure_session, grant,
+    hashed_secret, issue_code, redeem, run_concurrently, timestamp, token,
 };
 
 const START: i64 = 1_800_000_000;
@@ -23,7 +23,7 @@ pub(crate) fn device(id: &str, name: &str) -> Device {
         "device_id": id,
         "initial_device_display_name": name,
     });
-    LoginRequest::read(body.to_string().as_bytes()).unwrap().device.with_random_id([0; 10])
+    LoginRequest::parse(body.to_string().as_bytes()).unwrap().device.into_device([0; 10])
 }
 
 /// Returns the number of stored grants, active or not.
@@ -32,7 +32,7 @@ pub(crate) async fn count_grants(store: &Store) -> usize {
     let select = RecordedStatement { sql, values: Vec::new(), rows: Vec::new() };
     match store.run_recorded(&RecordedBatch::Read(select)).await.unwrap() {
         RecordedBatch::Read(statement) => statement.rows.len(),
-        RecordedBatch::Write(_) => panic!("it was read"),
+        RecordedBatch::Write(_) => panic!("expected a read"),
     }
 }
 
@@ -46,16 +46,19 @@ async fn count_tokens(store: &Store, now: i64) -> i64 {
     i64::try_from(store.account_app_tokens(7, 1, timestamp(now)).await.unwrap().len()).unwrap()
 }
 
-/// Returns since when app 1 has access, in seconds.
+/// Returns the time since which app 1 has access, as Unix time in seconds.
 async fn authorized_since(store: &Store, now: i64) -> i64 {
     store.authorized_apps(7, timestamp(now)).await.unwrap()[0].since.as_second()
 }
 
 async fn revoke_token(store: &Store, secret: &str) {
-    store.revoke_token(&any_events(), hashed(secret).lookup_key, timestamp(30)).await.unwrap();
+    store
+        .revoke_token(&any_events(), hashed_secret(secret).lookup_key, timestamp(30))
+        .await
+        .unwrap();
 }
 
-pub(crate) async fn a_grant_begins_with_a_code_and_is_active_with_its_token(store: Store) {
+pub(crate) async fn a_grant_is_created_with_a_code_and_is_active_with_its_token(store: Store) {
     add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
     assert_eq!((count_grants(&store).await, count_active_grants(&store, 20).await), (1, 0));
@@ -141,7 +144,7 @@ pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
     assert_eq!(
         (count_active_grants(&store, 70).await, authorized_since(&store, 70).await),
         (1, 70),
-        "the grant begins again"
+        "the grant gets a new creation time"
     );
 }
 
@@ -176,25 +179,23 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
     };
     let device_names = async || {
         let tokens = store.account_app_tokens(7, 1, timestamp(START)).await.unwrap();
-        let mut names: Vec<_> = tokens.into_iter().filter_map(|token| token.device).collect();
+        let mut names: Vec<_> = tokens.into_iter().filter_map(|token| token.device_name).collect();
         names.sort();
         names
     };
     login("a", "PHONE", "Element on Pixel", 0).await;
     login("b", "LAPTOP", "", 0).await;
     assert_eq!(device_names().await, ["Element on Pixel"]);
-    assert!(
-        store.token(hashed("a")).await.unwrap().unwrap().revoked_at.is_none(),
-        "this fills the cache"
-    );
+    // Fills the cache.
+    assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_none());
 
     login("rejected", "PHONE", "", 1).await;
-    assert!(store.token(hashed("a")).await.unwrap().unwrap().revoked_at.is_none());
+    assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_none());
     login("c", "PHONE", "a known device keeps its name", 0).await;
-    assert!(store.token(hashed("a")).await.unwrap().unwrap().revoked_at.is_some());
+    assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_some());
     assert_eq!(device_names().await, ["Element on Pixel"]);
     for (secret, id) in [("b", Some("LAPTOP")), ("c", Some("PHONE")), ("none", None)] {
-        let device_id = store.token_device_id(hashed(secret).lookup_key).await.unwrap();
+        let device_id = store.token_device_id(hashed_secret(secret).lookup_key).await.unwrap();
         assert_eq!(device_id.as_deref(), id, "{secret}");
     }
 
@@ -257,10 +258,10 @@ pub(crate) async fn concurrent_codes_and_tokens_with_one_identity_share_a_grant(
     assert_eq!(count_tokens(&store, 20).await, CONCURRENT_TASKS);
 }
 
-/// The sweep deletes the codes with which the grants began.
+/// The sweep deletes the codes that created the grants.
 pub(crate) async fn no_grant_renewed_during_a_sweep_is_lost(store: Store) {
     add_alice_and_app(&store).await;
-    // An app that a user has authorised is not deleted as unused.
+    // An app that a user has authorized is not deleted as unused.
     issue_code(&store, "first", &grant()).await;
     // The session expires at the start.
     let now = settle(&store, START - DAY).await + 60;

@@ -9,7 +9,7 @@ use belfry_store::test_support::any_events;
 use belfry_store::{NewToken, Store};
 use tokio::task::block_in_place;
 
-use super::{account, add_alice_and_app, add_app, app, hashed, timestamp, token};
+use super::{account, add_alice_and_app, add_app, app, hashed_secret, timestamp, token};
 
 /// Pauses a read after the database has responded.
 struct ReadPause {
@@ -116,7 +116,7 @@ pub(crate) async fn an_app_read_while_it_changes_is_not_cached(store: Store) {
             };
             app.unwrap().unwrap()
         };
-        let new_secret = hashed(&format!("new {number}"));
+        let new_secret = hashed_secret(&format!("new {number}"));
         let rotate = async {
             store.rotate_app_secret(&any_events(), 1, new_secret, None).await.map(drop).unwrap();
         };

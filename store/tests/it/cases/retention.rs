@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use belfry_core::audit::{AuditKind, AuditOrigin, AuditOutcome, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::app::App;
-use belfry_core::oauth::client::{ClientProperties, Origin};
+use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::last_use::{issue_app_token, use_token};
 use super::{
-    account, add_alice_and_app, add_app, add_session, app, grant, hashed, issue_code,
+    account, add_alice_and_app, add_app, add_session, app, grant, hashed_secret, issue_code,
     run_concurrently, session, timestamp, token,
 };
 
@@ -37,7 +37,8 @@ pub(super) async fn settle(store: &Store, start: i64) -> i64 {
     now
 }
 
-/// Sweeps once at this time, after the clock is trusted.
+/// Sweeps until the clock is trusted, and then at `now`. Returns the number of deleted rows by
+/// table.
 async fn sweep_trusted_at(store: &Store, now: i64) -> Vec<(&'static str, usize)> {
     settle(store, now - HOUR - MINUTE).await;
     match sweep(store, now).await {
@@ -47,25 +48,30 @@ async fn sweep_trusted_at(store: &Store, now: i64) -> Vec<(&'static str, usize)>
 }
 
 fn request(expires_at: Timestamp) -> StoredRequest {
-    let (browser_cookie, parameters) = (hashed("b"), Vec::new());
+    let (browser_cookie, parameters) = (hashed_secret("b"), Vec::new());
     StoredRequest { app_id: 1, browser_cookie, account_id: None, parameters, expires_at }
 }
 
 pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minutes(store: Store) {
     add_alice_and_app(&store).await;
     for (name, expires_at) in [("old", START - 3 * MINUTE), ("young", START - MINUTE)] {
-        store.add_request(hashed(name), &request(timestamp(expires_at))).await.unwrap();
+        store.add_request(hashed_secret(name), &request(timestamp(expires_at))).await.unwrap();
         issue_code(&store, name, &Grant { expires_at: timestamp(expires_at), ..grant() }).await;
-        add_session(&store, hashed(name), &session(7, expires_at)).await;
+        add_session(&store, hashed_secret(name), &session(7, expires_at)).await;
     }
 
     sweep_trusted_at(&store, START).await;
 
     for (name, remains) in [("old", false), ("young", true)] {
-        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), remains, "code {name}");
-        let session = store.session(hashed(name), timestamp(5)).await.unwrap();
+        assert_eq!(
+            store.code(hashed_secret(name)).await.unwrap().is_some(),
+            remains,
+            "code {name}"
+        );
+        let session = store.session(hashed_secret(name), timestamp(5)).await.unwrap();
         assert_eq!(session.is_some(), remains, "session {name}");
-        let request = store.request(hashed(name), hashed("b"), timestamp(5)).await.unwrap();
+        let request =
+            store.request(hashed_secret(name), hashed_secret("b"), timestamp(5)).await.unwrap();
         assert_eq!(request.is_some(), remains, "request {name}");
     }
 }
@@ -79,7 +85,7 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
         let revoked_name = format!("{name} revoked");
         store.add_token(&any_events(), &token(&revoked_name, Some(7))).await.unwrap();
         store
-            .revoke_token(&any_events(), hashed(&revoked_name).lookup_key, timestamp(time))
+            .revoke_token(&any_events(), hashed_secret(&revoked_name).lookup_key, timestamp(time))
             .await
             .unwrap();
     }
@@ -97,26 +103,27 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
         ("young revoked", true),
         ("endless", true),
     ] {
-        assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), remains, "{name}");
+        assert_eq!(store.token(hashed_secret(name)).await.unwrap().is_some(), remains, "{name}");
     }
 }
 
-/// Adds an app that was registered at this time.
+/// Adds an app that was registered at `created_at`.
 async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
-    add_app_with_origin(store, id, client_id, created_at, Origin::Api).await;
+    add_app_registered_by(store, id, client_id, created_at, Registrar::Api).await;
 }
 
-/// Adds an app that was registered at this time, with this origin.
-async fn add_app_with_origin(
+/// Adds an app that was registered at `created_at` by `registrar`.
+async fn add_app_registered_by(
     store: &Store,
     id: i64,
     client_id: &str,
     created_at: i64,
-    origin: Origin,
+    registrar: Registrar,
 ) {
-    let properties = ClientProperties::new(origin);
+    let properties = ClientProperties::new(registrar);
     let new_app = App { properties, ..app(id, client_id).app };
-    add_app(store, &StoredApp::new(new_app, hashed("client secret"), timestamp(created_at))).await;
+    add_app(store, &StoredApp::new(new_app, hashed_secret("client secret"), timestamp(created_at)))
+        .await;
 }
 
 async fn remaining_apps(store: &Store) -> Vec<i64> {
@@ -131,9 +138,9 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     let (old, young) = (START - 31 * DAY, START - 30 * DAY + MINUTE);
     for (id, client_id) in [
         (2, "unused"),
-        (3, "with a token of a user"),
+        (3, "with a user token"),
         (4, "with a code"),
-        (5, "with a deleted token of a user"),
+        (5, "with a deleted user token"),
         (6, "with a deleted code"),
         (10, "with tokens that were not used"),
         (11, "with a token that was used"),
@@ -142,8 +149,8 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     ] {
         add_app_at(&store, id, client_id, old).await;
     }
-    add_app_with_origin(&store, 7, "matrix", old, Origin::Matrix).await;
-    add_app_with_origin(&store, 8, "cli:Command line", old, Origin::CommandLine).await;
+    add_app_registered_by(&store, 7, "matrix", old, Registrar::Matrix).await;
+    add_app_registered_by(&store, 8, "cli:Command line", old, Registrar::CommandLine).await;
     add_app_at(&store, 9, "young", young).await;
     store.add_token(&any_events(), &NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
     let code = Grant { app_id: 4, expires_at: timestamp(START + HOUR), ..grant() };
@@ -160,22 +167,26 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     {
         issue_app_token(&store, app_id, secret, created_at).await;
     }
-    assert!(store.token(hashed("cached")).await.unwrap().is_some());
+    assert!(store.token(hashed_secret("cached")).await.unwrap().is_some());
     use_token(&store, "used", young).await;
     store.flush_uses().await.unwrap();
-    assert!(store.app_by_client_id("unused").await.unwrap().is_some(), "this fills the cache");
+    // Fills the cache.
+    assert!(store.app_by_client_id("unused").await.unwrap().is_some());
 
     sweep_trusted_at(&store, START).await;
     // The first sweep deleted rows that proved the use of some apps.
     assert!(matches!(sweep(&store, START + MINUTE).await, SweepOutcome::Swept(_)));
 
-    // Alice's app remains, although it was not used either.
     assert_eq!(remaining_apps(&store).await, [3, 4, 5, 6, 7, 8, 9, 11, 12]);
     assert!(store.app_by_client_id("unused").await.unwrap().is_none());
     for (secret, remains) in
         [("cached", false), ("not cached", false), ("used", true), ("new", true), ("t", true)]
     {
-        assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
+        assert_eq!(
+            store.token(hashed_secret(secret)).await.unwrap().is_some(),
+            remains,
+            "{secret}"
+        );
     }
 }
 
@@ -194,16 +205,16 @@ pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_
     let settings = RetentionSettings { max_unauthorized_apps: 3, ..RetentionSettings::default() };
     let SweepOutcome::Swept(deleted_counts) = store.sweep(&settings, timestamp(now)).await.unwrap()
     else {
-        panic!("the clock is trusted")
+        panic!("the clock is not trusted, or no sweep is due")
     };
 
     assert_eq!(deleted_counts.last(), Some(&("apps", 2)));
-    // The app of a user's token, those used last, and the app at the cutoff. App 4 was issued a
-    // token a day ago, and may have been used until an hour later.
+    // App 2 has a user token; apps 3, 4 and 8 were used last, because the token of app 4 may have
+    // been used for an hour after its issue; app 7 is at the cutoff.
     assert_eq!(remaining_apps(&store).await, [2, 3, 4, 7, 8]);
 }
 
-pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: Store) {
+pub(crate) async fn the_registration_event_of_an_unused_app_is_deleted_with_it(store: Store) {
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let event = NewAuditEvent {
         at: timestamp(START - 40 * DAY),
@@ -218,7 +229,7 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
     for _ in 0..2 {
         let details = app(1, "client").app.details;
         let (app, _) = store
-            .create_app(&events, timestamp(START - 40 * DAY), details, Origin::Api)
+            .create_app(&events, timestamp(START - 40 * DAY), details, Registrar::Api)
             .await
             .unwrap();
         ids.push(app.id);
@@ -238,22 +249,22 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
 
 pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(store: Store) {
     let old_time = timestamp(START - 90 * DAY);
-    let create_app = async |origin| {
+    let create_app = async |registrar| {
         let details = app(1, "client").app.details;
-        store.create_app(&any_events(), old_time, details, origin).await.unwrap().0
+        store.create_app(&any_events(), old_time, details, registrar).await.unwrap().0
     };
     let (operator_app, unused_app) =
-        (create_app(Origin::Operator).await, create_app(Origin::Api).await);
+        (create_app(Registrar::Operator).await, create_app(Registrar::Api).await);
     sweep_trusted_at(&store, START).await;
     assert!(store.app(operator_app.id).await.unwrap().is_some());
     assert!(store.app(unused_app.id).await.unwrap().is_none());
 }
 
-pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
+pub(crate) async fn a_sweep_deletes_more_rows_than_fit_in_one_batch(store: Store) {
     add_alice_and_app(&store).await;
     let add_requests = |store: std::sync::Arc<Store>, task: i64| async move {
         for index in 0..40 {
-            let handle = hashed(&format!("{task} {index}"));
+            let handle = hashed_secret(&format!("{task} {index}"));
             store.add_request(handle, &request(timestamp(START - 150))).await.unwrap();
         }
     };
@@ -266,7 +277,7 @@ pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
 /// a long time.
 pub(crate) async fn nothing_is_deleted_within_an_hour_after_a_clock_jump(store: Store) {
     add_alice_and_app(&store).await;
-    add_session(&store, hashed("s"), &session(7, START + DAY)).await;
+    add_session(&store, hashed_secret("s"), &session(7, START + DAY)).await;
     for name in ["t", "u"] {
         let expiring_token =
             NewToken { expires_at: Some(timestamp(START + DAY)), ..token(name, Some(7)) };
@@ -282,19 +293,19 @@ pub(crate) async fn nothing_is_deleted_within_an_hour_after_a_clock_jump(store: 
     // The clock is corrected.
     now = START + 2 * HOUR;
     assert!(matches!(sweep(&store, now).await, SweepOutcome::Swept(_)));
-    assert!(store.session(hashed("s"), timestamp(now)).await.unwrap().is_some());
-    assert!(store.token(hashed("t")).await.unwrap().is_some());
+    assert!(store.session(hashed_secret("s"), timestamp(now)).await.unwrap().is_some());
+    assert!(store.token(hashed_secret("t")).await.unwrap().is_some());
 
     // The server was stopped for 60 days: an hour after its start the rows are deleted.
     now += 60 * DAY;
     assert_eq!(sweep(&store, now).await, SweepOutcome::ClockUntrusted(timestamp(now + HOUR)));
     settle(&store, now + 5 * MINUTE).await;
-    assert!(store.session(hashed("s"), timestamp(START)).await.unwrap().is_none());
+    assert!(store.session(hashed_secret("s"), timestamp(START)).await.unwrap().is_none());
     // `t` is omitted, because it is still cached as an expired token.
-    assert!(store.token(hashed("u")).await.unwrap().is_none());
+    assert!(store.token(hashed_secret("u")).await.unwrap().is_none());
 }
 
-pub(crate) async fn one_of_several_concurrent_sweeps_runs(store: Store) {
+pub(crate) async fn only_one_of_several_concurrent_sweeps_runs(store: Store) {
     let now = settle(&store, START).await + MINUTE;
     let (_, outcomes) = run_concurrently(store, |store, _| async move {
         matches!(sweep(&store, now).await, SweepOutcome::Swept(_))
@@ -307,7 +318,7 @@ pub(crate) async fn token_and_unused_app_retention_times_are_configurable(store:
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     store
-        .revoke_token(&any_events(), hashed("t").lookup_key, timestamp(START - 2 * HOUR))
+        .revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(START - 2 * HOUR))
         .await
         .unwrap();
     add_app_at(&store, 2, "unused", START - 2 * HOUR).await;
@@ -323,6 +334,6 @@ pub(crate) async fn token_and_unused_app_retention_times_are_configurable(store:
     };
     store.sweep(&settings, timestamp(now)).await.unwrap();
 
-    assert!(store.token(hashed("t")).await.unwrap().is_none());
+    assert!(store.token(hashed_secret("t")).await.unwrap().is_none());
     assert!(store.app(2).await.unwrap().is_none());
 }

@@ -1,4 +1,4 @@
-//! Conformance cases for changes to several rulesets together.
+//! Conformance cases for changes to several rule documents together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +17,9 @@ use super::rulesets::{save_rule, with_rule};
 use super::{CONCURRENT_TASKS, ensure_account, run_concurrently, timestamp};
 
 const SCOPES: [&str; 3] = ["device/a", "device/b", "global"];
+
+/// The tasks of [`run_concurrently`] that write, if every fourth one reads.
+const WRITERS: usize = 48;
 
 fn scope(text: &str) -> RuleScope {
     text.parse().unwrap()
@@ -55,7 +58,7 @@ pub(crate) async fn several_documents_are_saved_together(store: Store) {
         empty_document("device/a"),
         empty_document("device/unknown"),
     ];
-    assert_eq!(store.save_rulesets(&base, documents).await.unwrap(), SaveOutcome::Saved);
+    assert_eq!(store.save_documents(&base, documents).await.unwrap(), SaveOutcome::Saved);
     let saved_ids = expected_ids([("device/b", &["four"]), ("global", &["three", "two"])]);
     assert_eq!(rule_ids_by_scope(&store).await, saved_ids, "rules read from the cache");
     let cached_rulesets = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
@@ -64,15 +67,15 @@ pub(crate) async fn several_documents_are_saved_together(store: Store) {
     assert_eq!(cached_rulesets.rulesets.bytes(), reloaded_rulesets.rulesets.bytes());
     // The cached versions are those of the database.
     let document = with_rule(&cached_rulesets, "device/b", "five");
-    assert_eq!(store.save_ruleset(&cached_rulesets, document).await.unwrap(), SaveOutcome::Saved);
+    assert_eq!(store.save_document(&cached_rulesets, document).await.unwrap(), SaveOutcome::Saved);
 }
 
 pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Store) {
     ensure_account(&store, 7).await;
     for conflicting_scope in SCOPES {
-        for is_existing in [true, false] {
+        for scope_exists in [true, false] {
             for scope in SCOPES {
-                if is_existing || scope != conflicting_scope {
+                if scope_exists || scope != conflicting_scope {
                     assert!(save_rule(&store, scope, Some("old")).await);
                 }
             }
@@ -81,29 +84,29 @@ pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Sto
             let ids_before = rule_ids_by_scope(&store).await;
             let mut documents = SCOPES.map(|scope| with_rule(&base, scope, "new")).to_vec();
             documents.push(with_rule(&base, "device/c", "new"));
-            let outcome = store.save_rulesets(&base, documents).await.unwrap();
-            assert_eq!(outcome, SaveOutcome::Conflict, "{conflicting_scope} {is_existing}");
+            let outcome = store.save_documents(&base, documents).await.unwrap();
+            assert_eq!(outcome, SaveOutcome::Conflict, "{conflicting_scope} {scope_exists}");
             assert_eq!(
                 rule_ids_by_scope(&store).await,
                 ids_before,
-                "{conflicting_scope} {is_existing}"
+                "{conflicting_scope} {scope_exists}"
             );
             store.reload_rulesets_for_update(7, timestamp(5)).await.unwrap();
             assert_eq!(
                 rule_ids_by_scope(&store).await,
                 ids_before,
-                "in the database: {conflicting_scope} {is_existing}"
+                "in the database: {conflicting_scope} {scope_exists}"
             );
 
-            if is_existing {
+            if scope_exists {
                 let documents = SCOPES.map(empty_document).to_vec();
-                let outcome = store.save_rulesets(&base, documents).await.unwrap();
+                let outcome = store.save_documents(&base, documents).await.unwrap();
                 assert_eq!(outcome, SaveOutcome::Conflict, "{conflicting_scope}");
             }
             let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
             let outcome =
-                store.save_rulesets(&base, SCOPES.map(empty_document).to_vec()).await.unwrap();
-            assert_eq!(outcome, SaveOutcome::Saved, "{conflicting_scope} {is_existing}");
+                store.save_documents(&base, SCOPES.map(empty_document).to_vec()).await.unwrap();
+            assert_eq!(outcome, SaveOutcome::Saved, "{conflicting_scope} {scope_exists}");
             assert!(store.rulesets(7, timestamp(5)).await.unwrap().is_empty());
         }
     }
@@ -119,7 +122,7 @@ pub(crate) async fn no_concurrent_change_to_several_documents_is_lost_or_partial
                 let counts: Vec<usize> =
                     rule_ids_by_scope(&store).await.iter().map(|(_, ids)| ids.len()).collect();
                 assert!(counts.is_empty() || counts == [counts[0]; 3], "{counts:?}");
-                if counts.first() == Some(&48) {
+                if counts.first() == Some(&WRITERS) {
                     return;
                 }
                 tokio::task::yield_now().await;
@@ -129,7 +132,7 @@ pub(crate) async fn no_concurrent_change_to_several_documents_is_lost_or_partial
             let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
             let mut documents = SCOPES.map(|scope| with_rule(&base, scope, &format!("r{index}")));
             documents.rotate_left(usize::try_from(index).unwrap() % 3);
-            if store.save_rulesets(&base, documents.into()).await.unwrap() == SaveOutcome::Saved {
+            if store.save_documents(&base, documents.into()).await.unwrap() == SaveOutcome::Saved {
                 return;
             }
         }
@@ -137,7 +140,7 @@ pub(crate) async fn no_concurrent_change_to_several_documents_is_lost_or_partial
     .await;
     store.reload_rulesets_for_update(7, timestamp(5)).await.unwrap();
     for (_, ids) in rule_ids_by_scope(&store).await {
-        assert_eq!(ids.len(), 48);
+        assert_eq!(ids.len(), WRITERS);
     }
 }
 
@@ -148,7 +151,7 @@ fn new_writer(store: &Store) -> RuleWriter {
 }
 
 fn add_rule(document: &mut RuleDocument, id: &str) -> Result<(), RuleError> {
-    let new_rule = NewRule::read(
+    let new_rule = NewRule::parse(
         RuleKind::Room,
         br#"{"actions":[]}"#,
         NewRuleLimits::default(),
@@ -158,24 +161,24 @@ fn add_rule(document: &mut RuleDocument, id: &str) -> Result<(), RuleError> {
     document.put(RuleKind::Room, id.parse().unwrap(), new_rule, RulePosition::default())
 }
 
-/// Wraps a change so that `between` runs when it is applied for the first time, which is between
-/// its read and its save. Also returns a counter of the times that it was applied.
+/// Wraps a change so that `concurrent_write` runs when the change is applied for the first time,
+/// which is between its read and its save. Also returns how often the change was applied.
 fn interleave(
-    between: impl Future<Output = ()> + Send + 'static,
+    concurrent_write: impl Future<Output = ()> + Send + 'static,
     change: impl Fn(&mut UserRuleDocuments<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
 ) -> (Arc<AtomicUsize>, impl Fn(&mut UserRuleDocuments<'_>) -> Result<(), RuleError> + Send + Sync)
 {
-    let (count, between) =
-        (Arc::<AtomicUsize>::default(), std::sync::Mutex::new(Some(Box::pin(between))));
-    let counter = Arc::clone(&count);
+    let apply_count = Arc::<AtomicUsize>::default();
+    let concurrent_write = std::sync::Mutex::new(Some(Box::pin(concurrent_write)));
+    let shared_count = Arc::clone(&apply_count);
     let change = move |documents: &mut UserRuleDocuments<'_>| {
-        counter.fetch_add(1, Ordering::SeqCst);
-        if let Some(between) = between.lock().unwrap().take() {
-            block_in_place(|| Handle::current().block_on(between));
+        shared_count.fetch_add(1, Ordering::SeqCst);
+        if let Some(write) = concurrent_write.lock().unwrap().take() {
+            block_in_place(|| Handle::current().block_on(write));
         }
         change(documents)
     };
-    (count, change)
+    (apply_count, change)
 }
 
 /// A second node changes one of the documents between the read and the save of a change.

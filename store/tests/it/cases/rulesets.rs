@@ -18,7 +18,7 @@ pub(crate) async fn documents_are_read_back_by_scope(store: Store) {
         ensure_account(&store, account).await;
         let base = store.rulesets_for_update(account, timestamp(5)).await.unwrap();
         assert_eq!(
-            store.save_ruleset(&base, with_rule(&base, scope, rule)).await.unwrap(),
+            store.save_document(&base, with_rule(&base, scope, rule)).await.unwrap(),
             SaveOutcome::Saved
         );
     }
@@ -38,7 +38,7 @@ pub(crate) async fn a_saved_document_equals_the_one_in_the_database(store: Store
     for rule in ["one", "two"] {
         let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
         assert_eq!(
-            store.save_ruleset(&base, with_rule(&base, "global", rule)).await.unwrap(),
+            store.save_document(&base, with_rule(&base, "global", rule)).await.unwrap(),
             SaveOutcome::Saved
         );
     }
@@ -59,16 +59,16 @@ pub(crate) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
     let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
 
     assert_eq!(
-        store.save_ruleset(&base, with_rule(&base, "global", "two")).await.unwrap(),
+        store.save_document(&base, with_rule(&base, "global", "two")).await.unwrap(),
         SaveOutcome::Saved
     );
     assert_eq!(
-        store.save_ruleset(&base, with_rule(&base, "global", "three")).await.unwrap(),
+        store.save_document(&base, with_rule(&base, "global", "three")).await.unwrap(),
         SaveOutcome::Conflict
     );
     assert_eq!(
         store
-            .save_ruleset(&base, SerializedDocument::new(RuleDocument::new(RuleScope::Global)))
+            .save_document(&base, SerializedDocument::new(RuleDocument::new(RuleScope::Global)))
             .await
             .unwrap(),
         SaveOutcome::Conflict
@@ -81,11 +81,11 @@ pub(crate) async fn a_second_write_of_a_new_document_is_a_conflict(store: Store)
     ensure_account(&store, 7).await;
     let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
     assert_eq!(
-        store.save_ruleset(&base, with_rule(&base, "global", "one")).await.unwrap(),
+        store.save_document(&base, with_rule(&base, "global", "one")).await.unwrap(),
         SaveOutcome::Saved
     );
     assert_eq!(
-        store.save_ruleset(&base, with_rule(&base, "global", "two")).await.unwrap(),
+        store.save_document(&base, with_rule(&base, "global", "two")).await.unwrap(),
         SaveOutcome::Conflict
     );
     assert_eq!(rule_ids(&store.rulesets(7, timestamp(5)).await.unwrap(), "global"), ["one"]);
@@ -95,11 +95,11 @@ pub(crate) async fn a_write_to_one_scope_does_not_affect_other_scopes(store: Sto
     ensure_account(&store, 7).await;
     let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
     assert_eq!(
-        store.save_ruleset(&base, with_rule(&base, "global", "one")).await.unwrap(),
+        store.save_document(&base, with_rule(&base, "global", "one")).await.unwrap(),
         SaveOutcome::Saved
     );
     assert_eq!(
-        store.save_ruleset(&base, with_rule(&base, "device/a", "two")).await.unwrap(),
+        store.save_document(&base, with_rule(&base, "device/a", "two")).await.unwrap(),
         SaveOutcome::Saved
     );
     let rulesets = store.rulesets(7, timestamp(5)).await.unwrap();
@@ -116,7 +116,7 @@ pub(crate) async fn a_deleted_document_is_not_found_and_its_version_is_not_reuse
 
     assert!(save_rule(&store, "device/a", Some("two")).await);
     assert_eq!(
-        store.save_ruleset(&base, with_rule(&base, "device/a", "stale")).await.unwrap(),
+        store.save_document(&base, with_rule(&base, "device/a", "stale")).await.unwrap(),
         SaveOutcome::Conflict
     );
     assert_eq!(rule_ids(&store.rulesets(7, timestamp(5)).await.unwrap(), "device/a"), ["two"]);
@@ -168,7 +168,7 @@ pub(crate) async fn save_rule(store: &Store, scope_text: &str, rule: Option<&str
         Some(rule) => with_rule(&base, scope_text, rule),
         None => SerializedDocument::new(RuleDocument::new(scope(scope_text))),
     };
-    store.save_ruleset(&base, document).await.unwrap() == SaveOutcome::Saved
+    store.save_document(&base, document).await.unwrap() == SaveOutcome::Saved
 }
 
 /// Returns a scope's document with one more rule.
@@ -182,7 +182,7 @@ pub(crate) fn with_rule(
         Some(document) => document.clone(),
         None => RuleDocument::new(scope),
     };
-    let new_rule = NewRule::read(
+    let new_rule = NewRule::parse(
         RuleKind::Room,
         br#"{"actions":["notify"]}"#,
         NewRuleLimits::default(),
@@ -226,7 +226,7 @@ pub(crate) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {
             for scope in ["global", "device/phone"] {
                 let base = store.rulesets_for_update(id, timestamp(5)).await.unwrap();
                 assert_eq!(
-                    store.save_ruleset(&base, with_rule(&base, scope, name)).await.unwrap(),
+                    store.save_document(&base, with_rule(&base, scope, name)).await.unwrap(),
                     SaveOutcome::Saved
                 );
             }

@@ -2,9 +2,9 @@
 
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::any_events;
-use belfry_store::{Session, SessionUse, SignInOutcome, Store};
+use belfry_store::{Session, SessionSummary, SignInOutcome, Store};
 
-use super::{account, add_session, hashed, timestamp};
+use super::{account, add_session, hashed_secret, timestamp};
 
 fn session(account: i64) -> Session {
     Session {
@@ -26,26 +26,32 @@ async fn add_alice_and_bob(store: &Store) {
 
 pub(crate) async fn a_session_is_read_back_until_it_expires(store: Store) {
     add_alice_and_bob(&store).await;
-    add_session(&store, hashed("s"), &session(7)).await;
-    assert_eq!(store.session(hashed("s"), timestamp(99)).await.unwrap(), Some(session(7)));
-    assert_eq!(store.session(hashed("s"), timestamp(100)).await.unwrap(), None);
-    assert_eq!(store.session(hashed("other"), timestamp(1)).await.unwrap(), None);
+    add_session(&store, hashed_secret("s"), &session(7)).await;
+    assert_eq!(store.session(hashed_secret("s"), timestamp(99)).await.unwrap(), Some(session(7)));
+    assert_eq!(store.session(hashed_secret("s"), timestamp(100)).await.unwrap(), None);
+    assert_eq!(store.session(hashed_secret("other"), timestamp(1)).await.unwrap(), None);
 }
 
 pub(crate) async fn using_a_session_extends_it(store: Store) {
     add_alice_and_bob(&store).await;
-    add_session(&store, hashed("s"), &session(7)).await;
-    store.record_session_use(hashed("s").lookup_key, timestamp(50), timestamp(150)).await.unwrap();
+    add_session(&store, hashed_secret("s"), &session(7)).await;
+    store
+        .record_session_use(hashed_secret("s").lookup_key, timestamp(50), timestamp(150))
+        .await
+        .unwrap();
     let extended_session =
         Session { seen_at: timestamp(50), expires_at: timestamp(150), ..session(7) };
-    assert_eq!(store.session(hashed("s"), timestamp(149)).await.unwrap(), Some(extended_session));
+    assert_eq!(
+        store.session(hashed_secret("s"), timestamp(149)).await.unwrap(),
+        Some(extended_session)
+    );
 }
 
 pub(crate) async fn an_ended_session_is_not_found(store: Store) {
     add_alice_and_bob(&store).await;
-    add_session(&store, hashed("s"), &session(7)).await;
-    store.end_session(&any_events(), 7, hashed("s").lookup_key).await.unwrap();
-    assert_eq!(store.session(hashed("s"), timestamp(3)).await.unwrap(), None);
+    add_session(&store, hashed_secret("s"), &session(7)).await;
+    store.end_session(&any_events(), 7, hashed_secret("s").lookup_key).await.unwrap();
+    assert_eq!(store.session(hashed_secret("s"), timestamp(3)).await.unwrap(), None);
 }
 
 pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Store) {
@@ -53,21 +59,22 @@ pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Stor
     for (account, version) in [(7, 1), (7, -1), (9, 0)] {
         let session = session(account);
         assert_eq!(
-            store.add_session(&any_events(), hashed("s"), &session, version).await.unwrap(),
-            SignInOutcome::PasswordChanged
+            store.add_session(&any_events(), hashed_secret("s"), &session, version).await.unwrap(),
+            SignInOutcome::Rejected
         );
-        assert_eq!(store.session(hashed("s"), timestamp(3)).await.unwrap(), None);
+        assert_eq!(store.session(hashed_secret("s"), timestamp(3)).await.unwrap(), None);
     }
 }
 
 pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
     add_alice_and_bob(&store).await;
     let signed_in_at = async |id| store.account(id).await.unwrap().unwrap().signed_in_at;
-    let outcome = store.add_session(&any_events(), hashed("wrong"), &session(7), 1).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::PasswordChanged);
+    let outcome =
+        store.add_session(&any_events(), hashed_secret("wrong"), &session(7), 1).await.unwrap();
+    assert_eq!(outcome, SignInOutcome::Rejected);
     assert_eq!(signed_in_at(7).await, None);
     for second in [5, 9] {
-        let secret = hashed(&second.to_string());
+        let secret = hashed_secret(&second.to_string());
         add_session(&store, secret, &Session { created_at: timestamp(second), ..session(7) }).await;
         assert_eq!(signed_in_at(7).await, Some(timestamp(second)));
         store
@@ -85,26 +92,26 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
 
 pub(crate) async fn an_accounts_sessions_are_counted_until_they_expire(store: Store) {
     add_alice_and_bob(&store).await;
-    let session_use =
-        async |account, now| store.session_use(account, timestamp(now)).await.unwrap();
-    assert_eq!(session_use(7, 1).await, SessionUse { count: 0, last_used_at: None });
+    let session_summary =
+        async |account, now| store.session_summary(account, timestamp(now)).await.unwrap();
+    assert_eq!(session_summary(7, 1).await, SessionSummary { count: 0, last_used_at: None });
     for (name, account, seen_at, expires_at) in
         [("a", 7, 30, 200), ("b", 7, 40, 100), ("c", 8, 50, 300)]
     {
         let (seen_at, expires_at) = (timestamp(seen_at), timestamp(expires_at));
         let new_session = Session { seen_at, expires_at, ..session(account) };
-        add_session(&store, hashed(name), &new_session).await;
+        add_session(&store, hashed_secret(name), &new_session).await;
     }
     assert_eq!(
-        session_use(7, 99).await,
-        SessionUse { count: 2, last_used_at: Some(timestamp(40)) }
+        session_summary(7, 99).await,
+        SessionSummary { count: 2, last_used_at: Some(timestamp(40)) }
     );
     assert_eq!(
-        session_use(7, 100).await,
-        SessionUse { count: 1, last_used_at: Some(timestamp(30)) }
+        session_summary(7, 100).await,
+        SessionSummary { count: 1, last_used_at: Some(timestamp(30)) }
     );
     assert_eq!(
-        session_use(8, 99).await,
-        SessionUse { count: 1, last_used_at: Some(timestamp(50)) }
+        session_summary(8, 99).await,
+        SessionSummary { count: 1, last_used_at: Some(timestamp(50)) }
     );
 }

@@ -46,7 +46,7 @@ fn document(rules: Rules<'_>) -> RuleDocument {
 async fn save_document(store: &Store, account: i64, document: RuleDocument) {
     ensure_account(store, account).await;
     let base = store.rulesets_for_update(account, timestamp(5)).await.unwrap();
-    let outcome = store.save_ruleset(&base, SerializedDocument::new(document)).await.unwrap();
+    let outcome = store.save_document(&base, SerializedDocument::new(document)).await.unwrap();
     assert_eq!(outcome, SaveOutcome::Saved);
 }
 
@@ -64,7 +64,7 @@ async fn stored_rules(store: &Store, account: i64) -> Option<String> {
     rules_at(store, account, Timestamp::UNIX_EPOCH).await
 }
 
-/// Sweeps once at this time, after the clock is trusted. Returns the number of changed rulesets.
+/// Sweeps once at `now`, after the clock is trusted. Returns the number of changed rulesets.
 async fn sweep_at(store: &Store, now: i64) -> usize {
     let settings = RetentionSettings::default();
     for count in (1..=12).rev() {
@@ -129,7 +129,7 @@ pub(crate) async fn the_next_save_deletes_expired_rules(store: Store) {
     let unexpired_document = base.rulesets.documents().next().unwrap().clone();
     assert_eq!(unexpired_document, document(&[("b", None), ("c", Some(20))]));
     let outcome =
-        store.save_ruleset(&base, SerializedDocument::new(unexpired_document)).await.unwrap();
+        store.save_document(&base, SerializedDocument::new(unexpired_document)).await.unwrap();
     assert_eq!(outcome, SaveOutcome::Saved);
     assert_eq!(stored_rules(&store, 7).await.as_deref(), Some("bc"));
 
@@ -138,7 +138,8 @@ pub(crate) async fn the_next_save_deletes_expired_rules(store: Store) {
     let base = store.rulesets_for_update(8, timestamp(10)).await.unwrap();
     let empty_document = base.rulesets.documents().next().unwrap().clone();
     assert!(empty_document.is_empty());
-    let outcome = store.save_ruleset(&base, SerializedDocument::new(empty_document)).await.unwrap();
+    let outcome =
+        store.save_document(&base, SerializedDocument::new(empty_document)).await.unwrap();
     assert_eq!(outcome, SaveOutcome::Saved);
     assert_eq!(stored_rules(&store, 8).await, None);
 }
@@ -165,7 +166,7 @@ pub(crate) async fn a_sweep_deletes_expired_rules_a_day_after_the_first_expiry(s
     let mut timed_master_document = document(&[("a", None)]);
     let until = RuleExpiry::from_timestamp(timestamp(START - DAY - 4 * MINUTE));
     let body = serde_json::json!({ "enabled": true, "until": until }).to_string();
-    let change = EnabledChange::read(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap();
+    let change = EnabledChange::parse(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap();
     timed_master_document.set_enabled(RuleKind::Override, MASTER, change).unwrap();
     save_document(&store, 6, timed_master_document.clone()).await;
 
@@ -221,7 +222,7 @@ pub(crate) async fn a_ruleset_is_rewritten_once_a_day_however_many_rules_expire(
     assert_eq!(stored_rules(&store, 7).await, None);
 }
 
-pub(crate) async fn a_sweep_changes_more_rulesets_than_a_batch(store: Store) {
+pub(crate) async fn a_sweep_changes_more_rulesets_than_fit_in_a_batch(store: Store) {
     const ACCOUNTS: i64 = 50;
     for account in 10..10 + ACCOUNTS {
         save_document(&store, account, document(&[("a", Some(account)), ("b", None)])).await;

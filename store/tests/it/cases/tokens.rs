@@ -6,10 +6,10 @@ use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_store::test_support::any_events;
-use belfry_store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, UpdateOutcome};
+use belfry_store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, WriteOutcome};
 
 use super::{
-    add_alice_and_app, ensure_session, grant, hashed, issue_code, redeem, run_concurrently,
+    add_alice_and_app, ensure_session, grant, hashed_secret, issue_code, redeem, run_concurrently,
     timestamp, token,
 };
 
@@ -18,8 +18,8 @@ pub(crate) async fn a_token_is_read_back_with_its_account(store: Store) {
     let new_token = NewToken { expires_at: Some(timestamp(1_800_000_000)), ..token("t", Some(7)) };
     store.add_token(&any_events(), &new_token).await.unwrap();
 
-    for reading in ["from the database", "from the cache"] {
-        let stored_token = store.token(hashed("t")).await.unwrap().unwrap();
+    for source in ["from the database", "from the cache"] {
+        let stored_token = store.token(hashed_secret("t")).await.unwrap().unwrap();
         let expected = Token {
             app_id: 1,
             account: Some(TokenAccount {
@@ -34,38 +34,41 @@ pub(crate) async fn a_token_is_read_back_with_its_account(store: Store) {
             revoked_at: None,
             app_disabled_at: None,
         };
-        assert_eq!(**stored_token, expected, "{reading}");
+        assert_eq!(**stored_token, expected, "{source}");
     }
 }
 
 pub(crate) async fn an_app_token_has_no_account(store: Store) {
     add_alice_and_app(&store).await;
     store.add_app_token(&token("t", None)).await.unwrap();
-    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().account, None);
+    assert_eq!(store.token(hashed_secret("t")).await.unwrap().unwrap().account, None);
 }
 
 pub(crate) async fn an_unknown_token_is_not_found(store: Store) {
-    assert!(store.token(hashed("t")).await.unwrap().is_none());
+    assert!(store.token(hashed_secret("t")).await.unwrap().is_none());
     assert_eq!(
-        store.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap(),
-        UpdateOutcome::NotFound
+        store
+            .revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(1))
+            .await
+            .unwrap(),
+        WriteOutcome::NotFound
     );
 }
 
 pub(crate) async fn a_revoked_token_is_reported_immediately(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
+    assert_eq!(store.token(hashed_secret("t")).await.unwrap().unwrap().revoked_at, None);
 
     assert_eq!(
         store
-            .revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1_700_000_009))
+            .revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(1_700_000_009))
             .await
             .unwrap(),
-        UpdateOutcome::Updated
+        WriteOutcome::Written
     );
 
-    let stored_token = store.token(hashed("t")).await.unwrap().unwrap();
+    let stored_token = store.token(hashed_secret("t")).await.unwrap().unwrap();
     assert_eq!(stored_token.revoked_at, Some(timestamp(1_700_000_009)));
 }
 
@@ -73,14 +76,23 @@ pub(crate) async fn a_second_revocation_does_not_change_the_time(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(
-        store.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(10)).await.unwrap(),
-        UpdateOutcome::Updated
+        store
+            .revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(10))
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
     assert_eq!(
-        store.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(20)).await.unwrap(),
-        UpdateOutcome::Updated
+        store
+            .revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(20))
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
-    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(timestamp(10)));
+    assert_eq!(
+        store.token(hashed_secret("t")).await.unwrap().unwrap().revoked_at,
+        Some(timestamp(10))
+    );
 }
 
 pub(crate) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) {
@@ -89,21 +101,27 @@ pub(crate) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) 
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         // Half of the tasks read the token concurrently with the revocations.
         if index % 2 == 0 {
-            return store.token(hashed("t")).await.unwrap().is_some();
+            return store.token(hashed_secret("t")).await.unwrap().is_some();
         }
-        store.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(10)).await.unwrap()
-            == UpdateOutcome::Updated
+        store
+            .revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(10))
+            .await
+            .unwrap()
+            == WriteOutcome::Written
     })
     .await;
     assert!(outcomes.iter().all(|has_succeeded| *has_succeeded));
-    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(timestamp(10)));
+    assert_eq!(
+        store.token(hashed_secret("t")).await.unwrap().unwrap().revoked_at,
+        Some(timestamp(10))
+    );
 }
 
 pub(crate) async fn a_disabled_account_is_reported_immediately_by_its_tokens(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let disabled_at = async || {
-        let stored_token = store.token(hashed("t")).await.unwrap().unwrap();
+        let stored_token = store.token(hashed_secret("t")).await.unwrap().unwrap();
         stored_token.account.as_ref().unwrap().disabled_at
     };
     assert_eq!(disabled_at().await, None);
@@ -127,7 +145,10 @@ pub(crate) async fn only_grants_with_valid_tokens_are_active(store: Store) {
     issue_token("app only", 1, None, "follow", None).await;
     issue_token("other app", 2, Some(7), "profile", None).await;
     issue_token("other account", 1, Some(8), "profile", None).await;
-    store.revoke_token(&any_events(), hashed("revoked").lookup_key, timestamp(1)).await.unwrap();
+    store
+        .revoke_token(&any_events(), hashed_secret("revoked").lookup_key, timestamp(1))
+        .await
+        .unwrap();
 
     let granted_scopes = async |now| {
         let grants = store.active_grants(7, 1, timestamp(now)).await.unwrap();
@@ -145,16 +166,16 @@ pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store
         let new_token = token("t", account);
         assert_eq!(
             store.add_token_for_password(&any_events(), &new_token, version).await.unwrap(),
-            SignInOutcome::PasswordChanged
+            SignInOutcome::Rejected
         );
-        assert!(store.token(hashed("t")).await.unwrap().is_none());
+        assert!(store.token(hashed_secret("t")).await.unwrap().is_none());
     }
     let new_token = NewToken { expires_at: Some(timestamp(1_800_000_000)), ..token("t", Some(7)) };
     assert_eq!(
         store.add_token_for_password(&any_events(), &new_token, 0).await.unwrap(),
         SignInOutcome::SignedIn
     );
-    let stored_token = store.token(hashed("t")).await.unwrap().unwrap();
+    let stored_token = store.token(hashed_secret("t")).await.unwrap().unwrap();
     assert_eq!(stored_token.account.as_ref().unwrap().id, 7);
     assert_eq!((stored_token.app_id, &stored_token.scopes), (new_token.app_id, &new_token.scopes));
     assert_eq!(
@@ -167,11 +188,12 @@ pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store
 pub(crate) async fn a_token_with_a_known_lookup_key_and_a_wrong_secret_is_unknown(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let forged_secret = HashedSecret { digest: hashed("other").digest, ..hashed("t") };
-    for reading in ["from the database", "while the token is cached"] {
-        assert_eq!(store.token(forged_secret).await.unwrap(), None, "{reading}");
-        assert_eq!(store.cached_token(&forged_secret), None, "{reading}");
-        assert!(store.token(hashed("t")).await.unwrap().is_some(), "{reading}");
+    let forged_secret =
+        HashedSecret { digest: hashed_secret("other").digest, ..hashed_secret("t") };
+    for source in ["from the database", "while the token is cached"] {
+        assert_eq!(store.token(forged_secret).await.unwrap(), None, "{source}");
+        assert_eq!(store.cached_token(&forged_secret), None, "{source}");
+        assert!(store.token(hashed_secret("t")).await.unwrap().is_some(), "{source}");
     }
 }
 
@@ -183,7 +205,7 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
     let session = ensure_session(&store, 7).await.lookup_key;
     let issue_all = async || {
         let (code, consent) =
-            (hashed("late code"), Consent { session, at: timestamp(1), is_implied: false });
+            (hashed_secret("late code"), Consent { session, at: timestamp(1), is_implied: false });
         (
             store.add_token(&any_events(), &token("late", Some(7))).await.unwrap(),
             store.add_token_for_password(&any_events(), &token("later", Some(7)), 0).await.unwrap(),
@@ -192,23 +214,24 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
         )
     };
     let nothing_issued =
-        (UpdateOutcome::NotFound, SignInOutcome::PasswordChanged, CodeOutcome::ConsentEnded, false);
+        (WriteOutcome::NotFound, SignInOutcome::Rejected, CodeOutcome::NotIssued, false);
     store.set_app_disabled_at(&any_events(), 1, Some(timestamp(10))).await.unwrap();
     assert_eq!(issue_all().await, nothing_issued);
-    assert_eq!(store.add_app_token(&token("app", None)).await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!(store.add_app_token(&token("app", None)).await.unwrap(), WriteOutcome::NotFound);
     store.set_app_disabled_at(&any_events(), 1, None).await.unwrap();
 
     store.set_account_disabled_at(&any_events(), 7, Some(timestamp(10))).await.unwrap();
     assert_eq!(issue_all().await, nothing_issued);
-    let outcome = store.add_session(&any_events(), hashed("s"), &super::session(7, 900), 0).await;
-    assert_eq!(outcome.unwrap(), SignInOutcome::PasswordChanged);
+    let outcome =
+        store.add_session(&any_events(), hashed_secret("s"), &super::session(7, 900), 0).await;
+    assert_eq!(outcome.unwrap(), SignInOutcome::Rejected);
     store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
 
     for secret in ["late", "later", "redeemed", "app"] {
-        assert_eq!(store.token(hashed(secret)).await.unwrap(), None, "{secret}");
+        assert_eq!(store.token(hashed_secret(secret)).await.unwrap(), None, "{secret}");
     }
-    assert_eq!(store.session(hashed("s"), timestamp(11)).await.unwrap(), None);
-    assert_eq!(store.code(hashed("late code")).await.unwrap(), None);
+    assert_eq!(store.session(hashed_secret("s"), timestamp(11)).await.unwrap(), None);
+    assert_eq!(store.code(hashed_secret("late code")).await.unwrap(), None);
     // The earlier code is still valid, and its grant has the redirect URI.
     assert!(redeem(&store, "c", "redeemed").await);
     let grants = store.active_grants(7, 1, timestamp(20)).await.unwrap();
@@ -222,7 +245,7 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
     store.add_token(&any_events(), &token("issued", Some(7))).await.unwrap();
     let outcome =
         store.add_token_for_password(&any_events(), &token("wrong", Some(7)), 1).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::PasswordChanged);
+    assert_eq!(outcome, SignInOutcome::Rejected);
     assert_eq!(signed_in_at().await, None);
     let new_token = NewToken { created_at: timestamp(5), ..token("login", Some(7)) };
     store.add_token_for_password(&any_events(), &new_token, 0).await.unwrap();
@@ -244,10 +267,10 @@ pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: St
     let count_before = unknown_scope_count();
     store.add_token(&any_events(), &new_token).await.unwrap();
 
-    let stored_token = store.token(hashed("t")).await.unwrap().unwrap();
+    let stored_token = store.token(hashed_secret("t")).await.unwrap().unwrap();
     assert_eq!(stored_token.scopes, scopes);
     assert_eq!(stored_token.scopes.to_string(), "read urn:matrix:client:device:ABC");
-    // Other tests of this process count in the same metric.
+    // Other tests of this process increment the same metric.
     assert!(unknown_scope_count() >= count_before + 2);
     let apps = store.authorized_apps(7, timestamp(50)).await.unwrap();
     assert_eq!(apps[0].scopes, scopes);

@@ -53,7 +53,7 @@ pub(crate) async fn dropping_the_future_does_not_cancel_a_write(store: Store) {
     let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
     let document = with_rule(&base, "global", "one");
     let writer = Arc::clone(&store);
-    let mut write = Box::pin(async move { writer.save_ruleset(&base, document).await });
+    let mut write = Box::pin(async move { writer.save_document(&base, document).await });
     // Polled once, then dropped.
     let poll_outcome = tokio::time::timeout(Duration::ZERO, &mut write).await;
     drop(write);

@@ -13,27 +13,27 @@ use tokio::time::timeout;
 use tokio_postgres::AsyncMessage;
 
 use super::describe_error;
-use super::hosts::{Hosts, MessageReceiver, Primary};
+use super::hosts::{ConnectionDriver, Hosts, Primary};
 use super::server_state::is_unreplicated_commit;
 use crate::StoreError;
 
 /// A pooled connection.
-pub(super) struct PostgresSession {
+pub(super) struct PooledConnection {
     client: ClientWrapper,
     pub(super) primary: Primary,
     has_unreplicated_commit: Arc<AtomicBool>,
 }
 
-impl PostgresSession {
+impl PooledConnection {
     /// Returns whether a commit since the last call has not been confirmed by the synchronous
-    /// standby.
+    /// standby, and clears that flag.
     pub(super) fn take_unreplicated_commit(&self) -> bool {
         // The warning arrives before the response to the commit.
         self.has_unreplicated_commit.swap(false, Ordering::SeqCst)
     }
 }
 
-impl Deref for PostgresSession {
+impl Deref for PooledConnection {
     type Target = ClientWrapper;
 
     fn deref(&self) -> &ClientWrapper {
@@ -42,46 +42,46 @@ impl Deref for PostgresSession {
 }
 
 /// Opens the pool's connections.
-pub(super) struct SessionManager {
+pub(super) struct ConnectionManager {
     pub(super) hosts: Hosts,
     pub(super) timeout: Duration,
 }
 
-impl managed::Manager for SessionManager {
-    type Type = PostgresSession;
+impl managed::Manager for ConnectionManager {
+    type Type = PooledConnection;
     type Error = StoreError;
 
-    async fn create(&self) -> Result<PostgresSession, StoreError> {
-        let (client, receiver, primary) = self.hosts.connect(self.timeout).await?;
+    async fn create(&self) -> Result<PooledConnection, StoreError> {
+        let (client, driver, primary) = self.hosts.connect(self.timeout).await?;
         let has_unreplicated_commit = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(receive_messages(receiver, Arc::clone(&has_unreplicated_commit)));
+        let task = tokio::spawn(receive_messages(driver, Arc::clone(&has_unreplicated_commit)));
         let client = ClientWrapper::new(client, task);
         let settings = settings_sql(self.hosts.options(), self.timeout);
         let outcome = timeout(self.timeout, client.batch_execute(&settings)).await;
         outcome.map_err(|_| {
             StoreError::Unavailable(format!("no response within {:?}", self.timeout))
         })??;
-        Ok(PostgresSession { client, primary, has_unreplicated_commit })
+        Ok(PooledConnection { client, primary, has_unreplicated_commit })
     }
 
     async fn recycle(
         &self,
-        session: &mut PostgresSession,
+        connection: &mut PooledConnection,
         _: &Metrics,
     ) -> RecycleResult<StoreError> {
-        if session.is_closed() {
+        if connection.is_closed() {
             return Err(RecycleError::message("the connection is closed"));
         }
-        if !self.hosts.is_current(session.primary) {
-            return Err(RecycleError::message("the server was abandoned"));
+        if !self.hosts.is_current(connection.primary) {
+            return Err(RecycleError::message("the connection belongs to an earlier primary"));
         }
         Ok(())
     }
 }
 
 /// Receives the server's messages until the connection is closed. If it was lost, logs the reason.
-async fn receive_messages(mut receiver: MessageReceiver, has_unreplicated_commit: Arc<AtomicBool>) {
-    let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
+async fn receive_messages(mut driver: ConnectionDriver, has_unreplicated_commit: Arc<AtomicBool>) {
+    let mut messages = stream::poll_fn(move |context| driver.poll_message(context));
     while let Some(message) = messages.next().await {
         match message {
             Ok(AsyncMessage::Notice(notice)) if is_unreplicated_commit(&notice) => {
@@ -100,9 +100,9 @@ async fn receive_messages(mut receiver: MessageReceiver, has_unreplicated_commit
     }
 }
 
-/// Returns the statements that set the server's timeouts to a little less than the client's, in
-/// case no cancel request reaches the server. Options in the URL take precedence. The timeouts are
-/// not connection parameters, because a pooler would reject those.
+/// Returns the statements that set the server's timeouts, unless options in the URL set them.
+/// Server timeouts are slightly shorter than the client's, in case a cancel request does not
+/// arrive. Set with SQL, because poolers reject them as startup parameters.
 ///
 /// Warnings are enabled, because one of them says that a commit was not replicated.
 fn settings_sql(options: &str, client_timeout: Duration) -> String {

@@ -47,7 +47,7 @@ impl Restore<'_> {
         self.verify(&target, report).await?;
         self.migrate(&target, later_migrations).await?;
         for statement in self.final_statements() {
-            target.run_statement(&statement).await?;
+            target.execute_statement(&statement).await?;
         }
         Ok(target.commit(schema).await?)
     }
@@ -63,11 +63,11 @@ impl Restore<'_> {
         if version == 0 {
             return Ok(());
         }
-        let old_schema = Schema::at(version, migrations)?;
+        let old_schema = Schema::from_migrations(version, migrations)?;
         target.lock(&old_schema).await?;
         for table in &old_schema.all_tables {
-            // These have no content to lose: a server writes to `sweeps` at its start, and to
-            // `locks` to serialise transactions.
+            // These have no content to lose: a server writes to `sweeps` when it starts, and
+            // to `locks` to serialize transactions.
             if matches!(&*table.name, "sweeps" | "locks") {
                 continue;
             }
@@ -93,7 +93,7 @@ impl Restore<'_> {
             target.execute_batch(T::migration_sql(migration)).await?;
             let (number, compatible_from) = (migration.number, migration.compatible_from);
             let values = vec![number.into(), self.event.at.into(), compatible_from.into()];
-            target.run_statement(&Statement::new(migrations::INSERT_MIGRATION, values)).await?;
+            target.execute_statement(&Statement::new(migrations::INSERT_MIGRATION, values)).await?;
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Restore<'_> {
             target.scan(table, &mut add_row).await?;
             if !self.backup.matches_manifest(table, &checksum) {
                 let (database, table) = (self.database.clone(), table.name.clone());
-                return Err(BackupError::Unverified { database, table });
+                return Err(BackupError::VerificationFailed { database, table });
             }
         }
         Ok(())

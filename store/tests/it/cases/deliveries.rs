@@ -1,0 +1,271 @@
+//! Conformance cases for enqueuing deliveries once, and for the delivery log.
+
+use belfry_core::push::message::DeliveryDetails;
+use belfry_core::secret::Sha256Digest;
+use belfry_store::test_support::any_events;
+use belfry_store::{
+    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, LaneBacklog, LoggedDelivery,
+    MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, NewReceiver, QueueStatus, Store,
+};
+
+use super::receivers::{add_accounts_and_token, add_receiver, pusher, subscription};
+use super::{account, hashed_secret, run_concurrently, timestamp};
+
+/// The time at which the cases store deliveries, which expire at [`EXPIRY`].
+pub(crate) const NOW: i64 = 1000;
+pub(crate) const EXPIRY: i64 = 2000;
+
+/// The origin of the receivers.
+pub(crate) const ORIGIN: &str = "https://push.example.org";
+
+pub(crate) fn message(id: &str) -> NewMessage {
+    NewMessage { id: id.to_owned(), content: format!("sealed {id}") }
+}
+
+/// Returns a delivery to a receiver. The key is derived from the event id and the receiver.
+pub(crate) fn delivery(account_id: i64, receiver_id: i64, event_id: &str) -> NewDelivery {
+    NewDelivery {
+        dedup_key: Sha256Digest::compute(&format!("{event_id} {account_id} {receiver_id}")),
+        account_id,
+        receiver_id,
+        event_id: event_id.to_owned(),
+        details: details(event_id),
+        expires_at: timestamp(EXPIRY),
+    }
+}
+
+/// Returns details that differ between events.
+fn details(event_id: &str) -> DeliveryDetails {
+    DeliveryDetails { rule: Some(event_id.to_owned()), ..DeliveryDetails::default() }
+}
+
+/// Returns the event id of a delivery that [`delivery`] created.
+pub(crate) fn claimed_event_id(claimed: &ClaimedDelivery) -> &str {
+    claimed.details.rule.as_deref().unwrap()
+}
+
+/// Stores deliveries of one message, and asserts that none is omitted.
+pub(crate) async fn enqueue(store: &Store, deliveries: &[NewDelivery]) {
+    let message = message(&deliveries[0].dedup_key.to_text());
+    let stored_count = store.enqueue(&message, deliveries, timestamp(NOW)).await.unwrap();
+    assert_eq!(stored_count, deliveries.len());
+}
+
+pub(crate) async fn claim(store: &Store, name: &str, now: i64) -> Vec<ClaimedDelivery> {
+    store.claim_deliveries(ORIGIN, name, 64, timestamp(now)).await.unwrap()
+}
+
+pub(crate) fn attempt_record(delivery: &ClaimedDelivery, result: DeliveryResult) -> AttemptRecord {
+    AttemptRecord { key: delivery.key.clone(), result, status: Some(201), error: None }
+}
+
+/// Delivers up to 64 due deliveries to [`ORIGIN`].
+pub(crate) async fn deliver(store: &Store, now: i64) {
+    let claimed = claim(store, "deliver", now).await;
+    let delivered = DeliveryResult::Finished(DeliveryOutcome::Delivered);
+    let results: Vec<_> =
+        claimed.iter().map(|claimed| attempt_record(claimed, delivered)).collect();
+    store.record_attempts(&results, timestamp(now)).await.unwrap();
+}
+
+async fn status(store: &Store) -> QueueStatus {
+    store.queue_status().await.unwrap()
+}
+
+pub(crate) async fn waiting_count(store: &Store) -> u64 {
+    status(store).await.waiting
+}
+
+/// Returns the outcomes in an account's log, the newest first.
+pub(crate) async fn outcomes(store: &Store, account_id: i64) -> Vec<Option<DeliveryOutcome>> {
+    let log = store.delivery_log(account_id, None, 100).await.unwrap();
+    log.iter().map(|delivery| delivery.outcome).collect()
+}
+
+pub(crate) async fn a_delivery_is_stored_claimed_and_logged(store: Store) {
+    add_accounts_and_token(&store).await;
+    add_receiver(&store, &subscription(5, "t")).await;
+    assert_eq!(status(&store).await, QueueStatus::default());
+    let stored_count =
+        store.enqueue(&message("m"), &[delivery(7, 5, "$e")], timestamp(NOW)).await.unwrap();
+    assert_eq!(stored_count, 1);
+    let oldest_at = Some(timestamp(NOW));
+    assert_eq!(status(&store).await, QueueStatus { waiting: 1, oldest_at });
+    let log = store.delivery_log(7, None, 10).await.unwrap();
+    let waiting = LoggedDelivery {
+        receiver_id: 5,
+        event_id: "$e".to_owned(),
+        details: details("$e"),
+        created_at: timestamp(NOW),
+        expires_at: timestamp(EXPIRY),
+        due_at: timestamp(NOW),
+        attempts: 0,
+        outcome: None,
+        status: None,
+        error: None,
+        finished_at: None,
+    };
+    assert_eq!(log, std::slice::from_ref(&waiting));
+
+    let claimed = claim(&store, "c", NOW).await;
+    let receiver = store.receiver(7, 5).await.unwrap().unwrap();
+    let [claimed] = &claimed[..] else { panic!("{claimed:?}") };
+    assert_eq!((&claimed.receiver, claimed.attempts), (&receiver, 0));
+    assert_eq!((&*claimed.content, &*claimed.key.message_id), ("sealed m", "m"));
+    assert_eq!((claimed.key.account_id, claimed.key.receiver_id), (7, 5));
+    assert_eq!(claimed.details, waiting.details);
+    assert_eq!((claimed.created_at, claimed.expires_at), (timestamp(NOW), timestamp(EXPIRY)));
+
+    let result = attempt_record(claimed, DeliveryResult::Finished(DeliveryOutcome::Delivered));
+    store.record_attempts(&[result], timestamp(NOW + 1)).await.unwrap();
+    let delivered = LoggedDelivery {
+        attempts: 1,
+        outcome: Some(DeliveryOutcome::Delivered),
+        status: Some(201),
+        finished_at: Some(timestamp(NOW + 1)),
+        ..waiting
+    };
+    assert_eq!(store.delivery_log(7, None, 10).await.unwrap(), std::slice::from_ref(&delivered));
+    assert_eq!(store.delivery_log(7, Some("$e"), 10).await.unwrap(), [delivered]);
+    assert_eq!(store.delivery_log(7, Some("$f"), 10).await.unwrap(), []);
+    assert_eq!(store.delivery_log(8, Some("$e"), 10).await.unwrap(), []);
+    assert_eq!(store.delivery_log(8, None, 10).await.unwrap(), []);
+    assert_eq!(status(&store).await, QueueStatus::default());
+}
+
+pub(crate) async fn a_repeated_request_stores_nothing_and_returns_the_same_count(store: Store) {
+    add_accounts_and_token(&store).await;
+    add_receiver(&store, &pusher(7, 5, "a")).await;
+    add_receiver(&store, &pusher(8, 6, "b")).await;
+    let deliveries = [delivery(7, 5, "$e"), delivery(8, 6, "$e"), delivery(8, 9, "$e")];
+    for message_id in ["m1", "m2"] {
+        let stored_count =
+            store.enqueue(&message(message_id), &deliveries, timestamp(NOW)).await.unwrap();
+        assert_eq!(stored_count, 2, "account 8 has no receiver 9");
+    }
+    assert_eq!(waiting_count(&store).await, 2);
+    let claimed = claim(&store, "c", NOW).await;
+    let contents: Vec<&str> = claimed.iter().map(|claimed| &*claimed.content).collect();
+    assert_eq!(contents, ["sealed m1"; 2]);
+    // A repeated delivery is recognised even after the first was delivered.
+    store.release_claim("c").await.unwrap();
+    deliver(&store, NOW).await;
+    let more = [delivery(7, 5, "$e"), delivery(7, 5, "$f")];
+    let stored_count = store.enqueue(&message("m3"), &more, timestamp(NOW)).await.unwrap();
+    assert_eq!(stored_count, 2);
+    assert_eq!(waiting_count(&store).await, 1);
+}
+
+pub(crate) async fn concurrent_requests_with_the_same_deliveries_store_them_once(store: Store) {
+    add_accounts_and_token(&store).await;
+    for id in 1..=20 {
+        add_receiver(&store, &pusher(7, id, &format!("key {id}"))).await;
+    }
+    let (store, counts) = run_concurrently(store, |store, index| async move {
+        let mut deliveries: Vec<_> = (1..=20).map(|id| delivery(7, id, "$e")).collect();
+        let length = deliveries.len();
+        deliveries.rotate_left(usize::try_from(index).unwrap() % length);
+        store.enqueue(&message(&format!("m{index}")), &deliveries, timestamp(NOW)).await.unwrap()
+    })
+    .await;
+    assert!(counts.iter().all(|count| *count == 20), "{counts:?}");
+    assert_eq!(waiting_count(&store).await, 20);
+    let claimed = claim(&store, "c", NOW).await;
+    assert_eq!(claimed.len(), 20);
+    let message_id = &claimed[0].key.message_id;
+    assert!(claimed.iter().all(|claimed| claimed.key.message_id == *message_id));
+}
+
+pub(crate) async fn nothing_is_stored_for_a_receiver_that_is_not_live(store: Store) {
+    add_accounts_and_token(&store).await;
+    add_receiver(&store, &subscription(5, "t")).await;
+    add_receiver(&store, &pusher(8, 6, "b")).await;
+    store.revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(50)).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 8, Some(timestamp(1))).await.unwrap();
+    let deliveries = [delivery(7, 5, "$e"), delivery(8, 6, "$e"), delivery(9, 6, "$e")];
+    assert_eq!(store.enqueue(&message("m"), &deliveries, timestamp(NOW)).await.unwrap(), 0);
+    assert_eq!(store.enqueue(&message("m"), &[], timestamp(NOW)).await.unwrap(), 0);
+    assert_eq!(waiting_count(&store).await, 0);
+}
+
+pub(crate) async fn a_receiver_has_at_most_100_waiting_deliveries(store: Store) {
+    add_accounts_and_token(&store).await;
+    add_receiver(&store, &pusher(7, 5, "a")).await;
+    add_receiver(&store, &pusher(8, 6, "b")).await;
+    let deliveries: Vec<_> = (0..MAX_WAITING_PER_RECEIVER)
+        .map(|number| delivery(7, 5, &format!("$e{number}")))
+        .collect();
+    enqueue(&store, &deliveries).await;
+    let more = [delivery(7, 5, "$more"), delivery(7, 5, "$e0"), delivery(8, 6, "$more")];
+    let stored_count = store.enqueue(&message("n"), &more, timestamp(NOW)).await.unwrap();
+    assert_eq!(stored_count, 2, "one was already stored");
+    assert_eq!(waiting_count(&store).await, 101);
+    deliver(&store, NOW).await;
+    assert_eq!(store.enqueue(&message("o"), &more, timestamp(NOW)).await.unwrap(), 3);
+}
+
+pub(crate) async fn the_newest_deliveries_of_an_account_are_listed(store: Store) {
+    add_accounts_and_token(&store).await;
+    add_receiver(&store, &pusher(7, 5, "a")).await;
+    add_receiver(&store, &pusher(7, 6, "b")).await;
+    add_receiver(&store, &pusher(8, 5, "c")).await;
+    for event_id in ["$1", "$2", "$3"] {
+        enqueue(&store, &[delivery(7, 5, event_id)]).await;
+        enqueue(&store, &[delivery(8, 5, event_id)]).await;
+    }
+    let log = store.delivery_log(7, None, 2).await.unwrap();
+    let event_ids: Vec<&str> = log.iter().map(|delivery| &*delivery.event_id).collect();
+    assert_eq!(event_ids, ["$3", "$2"]);
+    let again = NewDelivery { event_id: "$1".to_owned(), ..delivery(7, 6, "again") };
+    enqueue(&store, &[again]).await;
+    let of_event = store.delivery_log(7, Some("$1"), 10).await.unwrap();
+    let receivers: Vec<i64> = of_event.iter().map(|delivery| delivery.receiver_id).collect();
+    assert_eq!(receivers, [6, 5]);
+    assert_eq!(store.delivery_log(7, Some("$1"), 1).await.unwrap(), of_event[..1]);
+}
+
+pub(crate) async fn lanes_with_many_waiting_deliveries_are_listed(store: Store) {
+    add_accounts_and_token(&store).await;
+    let other = "https://other.example.org";
+    add_receiver(&store, &pusher(7, 5, "a")).await;
+    add_receiver(&store, &NewReceiver { origin: other.to_owned(), ..pusher(7, 6, "b") }).await;
+    for number in 0..3 {
+        enqueue(&store, &[delivery(7, 5, &format!("$a{number}"))]).await;
+    }
+    enqueue(&store, &[delivery(7, 6, "$b")]).await;
+    let backlog = |origin: &str, waiting| LaneBacklog { origin: origin.to_owned(), waiting };
+    let both = [backlog(other, 1), backlog(ORIGIN, 3)];
+    assert_eq!(store.lane_backlogs(1).await.unwrap(), both);
+    assert_eq!(store.lane_backlogs(3).await.unwrap(), both[1..]);
+    assert_eq!(store.lane_backlogs(4).await.unwrap(), []);
+}
+
+/// The deletion of an account also deletes its claimed deliveries.
+pub(crate) async fn no_delivery_remains_if_it_is_claimed_while_its_account_is_deleted(
+    store: Store,
+) {
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
+    for round in 0..5 {
+        let id = 100 + round;
+        store.add_account(&any_events(), &account(id, &format!("user{id}"))).await.unwrap();
+        add_receiver(&store, &pusher(id, 5, "a")).await;
+        let deliveries: Vec<_> =
+            (0..50).map(|number| delivery(id, 5, &format!("${number}"))).collect();
+        store.enqueue(&message(&format!("m{id}")), &deliveries, timestamp(NOW)).await.unwrap();
+        let (name, events) = (format!("c{round}"), any_events());
+        let (claimed, deleted) = tokio::join!(
+            claim(&store, &name, NOW),
+            store.delete_account(&events, id, timestamp(NOW))
+        );
+        deleted.unwrap();
+        let results: Vec<_> = claimed
+            .iter()
+            .map(|claimed| {
+                attempt_record(claimed, DeliveryResult::Finished(DeliveryOutcome::Delivered))
+            })
+            .collect();
+        store.record_attempts(&results, timestamp(NOW)).await.unwrap();
+        assert_eq!(store.delivery_log(id, None, 100).await.unwrap(), []);
+        assert_eq!(waiting_count(&store).await, 0);
+    }
+}
