@@ -1,0 +1,163 @@
+//! Connections to permitted addresses.
+
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use belfry_core::push::address::{PushAddressPolicy, Scheme};
+use belfry_core::push::endpoint::{Endpoint, EndpointOrigin};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http::Uri;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_util::either::Either;
+use tower_service::Service;
+
+use super::OutboundError;
+use super::lookup::Lookups;
+
+/// Maximum time to connect to one address of a host.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Maximum number of a host's addresses that are tried.
+const MAX_ADDRESSES: usize = 3;
+
+/// Connects to the hosts of URLs, if all their addresses are permitted.
+#[derive(Clone)]
+pub(super) struct Connector {
+    addresses: PushAddressPolicy,
+    lookups: Lookups,
+    tls: TlsConnector,
+}
+
+impl Connector {
+    pub(super) fn new(
+        addresses: PushAddressPolicy,
+        authorities: Arc<RootCertStore>,
+        lookups: Lookups,
+    ) -> Self {
+        let mut tls =
+            ClientConfig::builder().with_root_certificates(authorities).with_no_client_auth();
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Self { addresses, lookups, tls: TlsConnector::from(Arc::new(tls)) }
+    }
+
+    async fn connect(self, uri: Uri) -> Result<OutboundStream, OutboundError> {
+        // Checked again here, so that no caller can bypass the policy.
+        let endpoint = Endpoint::parse(&uri.to_string(), &self.addresses)
+            .map_err(|_| OutboundError::Forbidden)?;
+        let origin = endpoint.origin();
+        let addresses = self.permitted_addresses(origin).await?;
+        let stream = connect_to_first(&addresses, origin.port).await?;
+        if origin.scheme == Scheme::Http {
+            return Ok(OutboundStream::new(Either::Left(stream)));
+        }
+        let host = origin.host.to_string();
+        let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
+            .map_err(|_| OutboundError::Forbidden)?;
+        let stream = self.tls.connect(name, stream).await;
+        let stream = stream.map_err(|error| OutboundError::classify_handshake(&error))?;
+        Ok(OutboundStream::new(Either::Right(stream)))
+    }
+
+    /// Returns the addresses of a host. One forbidden address rejects them all, because the host
+    /// decides which of them accepts the connection.
+    async fn permitted_addresses(
+        &self,
+        origin: &EndpointOrigin,
+    ) -> Result<Arc<[IpAddr]>, OutboundError> {
+        let addresses = match origin.address() {
+            Some(address) => Arc::from([address]),
+            None => self.lookups.addresses(&origin.host.to_string()).await?,
+        };
+        if addresses.iter().all(|address| origin.permits(&self.addresses, *address)) {
+            Ok(addresses)
+        } else {
+            Err(OutboundError::Forbidden)
+        }
+    }
+}
+
+/// Connects to the first address that accepts a connection.
+async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, OutboundError> {
+    for address in addresses.iter().take(MAX_ADDRESSES) {
+        let connect = TcpStream::connect((*address, port));
+        if let Ok(Ok(stream)) = tokio::time::timeout(CONNECT_TIMEOUT, connect).await {
+            // With Nagle's algorithm, the second segment of a small request would wait for an
+            // acknowledgement.
+            stream.set_nodelay(true).map_err(|_| OutboundError::Connect)?;
+            return Ok(stream);
+        }
+    }
+    Err(OutboundError::Connect)
+}
+
+impl Service<Uri> for Connector {
+    type Response = OutboundStream;
+    type Error = OutboundError;
+    type Future = BoxFuture<'static, Result<OutboundStream, OutboundError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OutboundError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        self.clone().connect(uri).boxed()
+    }
+}
+
+/// A connection with or without TLS.
+pub(super) struct OutboundStream(TokioIo<Either<TcpStream, TlsStream<TcpStream>>>);
+
+impl OutboundStream {
+    fn new(stream: Either<TcpStream, TlsStream<TcpStream>>) -> Self {
+        Self(TokioIo::new(stream))
+    }
+}
+
+impl Connection for OutboundStream {
+    fn connected(&self) -> Connected {
+        let is_http2 = match self.0.inner() {
+            Either::Left(_) => false,
+            Either::Right(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
+        };
+        if is_http2 { Connected::new().negotiated_h2() } else { Connected::new() }
+    }
+}
+
+impl Read for OutboundStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl Write for OutboundStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,225 @@
+//! One attempt to send a message to a receiver.
+
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use belfry_core::push::address::PushAddressPolicy;
+use belfry_core::push::answer::{Verdict, parse_retry_after};
+use belfry_core::push::endpoint::Endpoint;
+use belfry_core::push::keys::WebPushKeys;
+use belfry_core::push::message::{DeliveryDetails, Message, Urgency};
+use belfry_core::push::receiver::{PusherKind, ReceiverDocument};
+use belfry_runtime::clock::Clock;
+use belfry_runtime::sealing::SealingKey;
+use belfry_store::{ClaimedDelivery, StoredReceiver};
+use bytes::Bytes;
+use http::header::{
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, InvalidHeaderValue, RETRY_AFTER,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use jiff::Timestamp;
+
+use crate::outbound::{OutboundClient, OutboundError};
+use crate::sealed::{open_message, open_secrets};
+use crate::vapid_keys::{TokenError, VapidKeys};
+use crate::web_push::encryption::{Encoding, EncryptionError, encrypt};
+
+const TTL: HeaderName = HeaderName::from_static("ttl");
+const URGENCY: HeaderName = HeaderName::from_static("urgency");
+const ENCRYPTION: HeaderName = HeaderName::from_static("encryption");
+const CRYPTO_KEY: HeaderName = HeaderName::from_static("crypto-key");
+
+/// The error of a message that this node cannot open.
+pub const MESSAGE_UNREADABLE: &str = "it was sealed with a different key";
+/// The error of a receiver whose secrets this node cannot open.
+pub const SECRETS_UNREADABLE: &str = "its keys were sealed with a different key";
+
+/// Sends messages.
+pub struct Sender {
+    /// The client for all connections to other servers.
+    pub client: OutboundClient,
+    /// The addresses to which messages may be sent.
+    pub addresses: PushAddressPolicy,
+    /// Opens messages and the secrets of receivers.
+    pub sealing_key: SealingKey,
+    /// The keys that sign messages.
+    pub keys: Arc<VapidKeys>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The result of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    pub(crate) verdict: Verdict,
+    /// The pause that the server requests before the next message (`Retry-After`).
+    pub(crate) retry_after: Option<Duration>,
+    /// The status of the response, if there was one.
+    pub(crate) status: Option<u16>,
+    /// Why the message was not accepted. Contains nothing from the other server.
+    pub(crate) error: Option<String>,
+    /// The time until the end of the response.
+    pub(crate) duration: Duration,
+}
+
+impl Attempt {
+    fn failed(verdict: Verdict, error: &dyn Display) -> Self {
+        let (retry_after, status, duration) = Default::default();
+        Self { verdict, retry_after, status, error: Some(error.to_string()), duration }
+    }
+
+    /// Derives the result from a response.
+    fn from_response(
+        response: &Response<Bytes>,
+        receiver: &StoredReceiver,
+        now: Timestamp,
+    ) -> Self {
+        let status = response.status().as_u16();
+        let retry_after = response.headers().get(RETRY_AFTER);
+        let retry_after =
+            retry_after.and_then(|value| parse_retry_after(value.to_str().ok()?, now));
+        let verdict =
+            Verdict::new(&receiver.document, status, response.body(), retry_after.is_some());
+        let error = match verdict {
+            Verdict::Delivered => None,
+            Verdict::ReceiverGone if response.status().is_success() => {
+                Some("the push gateway rejected the device".to_owned())
+            }
+            _ => Some(format!("status {status}")),
+        };
+        Self { verdict, retry_after, status: Some(status), error, duration: Duration::ZERO }
+    }
+}
+
+/// A request that is ready to be sent.
+struct PreparedRequest {
+    endpoint: Endpoint,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Sender {
+    /// Sends a message once. Returns the delivery with the result, without the content, which
+    /// would otherwise occupy memory until the result is stored.
+    pub(crate) async fn send(&self, mut delivery: ClaimedDelivery) -> (ClaimedDelivery, Attempt) {
+        let (now, start) = (self.clock.now(), Instant::now());
+        let request = self.prepare(&delivery, now);
+        delivery.content = String::new();
+        let mut attempt = match request {
+            Ok(PreparedRequest { endpoint, headers, body }) => {
+                match self.client.post(&endpoint, headers, body.into()).await {
+                    Ok(response) => Attempt::from_response(&response, &delivery.receiver, now),
+                    // The next lookup may return other addresses.
+                    Err(error @ OutboundError::Forbidden) => {
+                        Attempt::failed(Verdict::Retry, &error)
+                    }
+                    Err(error) => Attempt::failed(Verdict::Overloaded, &error),
+                }
+            }
+            Err(attempt) => attempt,
+        };
+        attempt.duration = start.elapsed();
+        (delivery, attempt)
+    }
+
+    fn prepare(
+        &self,
+        delivery: &ClaimedDelivery,
+        now: Timestamp,
+    ) -> Result<PreparedRequest, Attempt> {
+        let receiver = &delivery.receiver;
+        let endpoint = Endpoint::parse(receiver.document.endpoint(), &self.addresses)
+            .map_err(|error| dropped(&error))?;
+        // A node with the right sealing key can still send the message.
+        let unreadable = || Attempt::failed(Verdict::Retry, &MESSAGE_UNREADABLE);
+        let message = open_message(&self.sealing_key, &delivery.key.message_id, &delivery.content)
+            .ok_or_else(unreadable)?;
+        if !receiver.document.is_enabled() && !matches!(message, Message::Ack { .. }) {
+            return Err(dropped(&"its client has turned it off"));
+        }
+        let details = &delivery.details;
+        match &receiver.document {
+            ReceiverDocument::Pusher(pusher) if pusher.kind == PusherKind::Http => {
+                let body = message.gateway_body(pusher, receiver.created_at, details);
+                let body = body.ok_or_else(|| dropped(&"the message is not for a push gateway"))?;
+                let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+                Ok(PreparedRequest { endpoint, headers: headers.into_iter().collect(), body })
+            }
+            _ => {
+                let ttl = delivery.expires_at.duration_since(now).as_secs().max(0);
+                self.prepare_web_push(receiver, endpoint, &message, details, ttl, now)
+            }
+        }
+    }
+
+    fn prepare_web_push(
+        &self,
+        receiver: &StoredReceiver,
+        endpoint: Endpoint,
+        message: &Message,
+        details: &DeliveryDetails,
+        ttl: i64,
+        now: Timestamp,
+    ) -> Result<PreparedRequest, Attempt> {
+        // A receiver whose keys are lost can never be reached again.
+        let gone = |error: &dyn Display| Attempt::failed(Verdict::ReceiverGone, error);
+        let vapid_key = receiver.vapid_key.as_deref().unwrap_or_default();
+        let token = self.keys.token(&endpoint.serialized_origin(), vapid_key, now);
+        let token = token.map_err(|error| match error {
+            TokenError::LostKey => gone(&error),
+            TokenError::UnknownKey | TokenError::Failed => Attempt::failed(Verdict::Retry, &error),
+        })?;
+        let secrets =
+            open_secrets(&self.sealing_key, receiver.account_id, receiver.id, &receiver.secrets);
+        let secrets = secrets.ok_or_else(|| gone(&SECRETS_UNREADABLE))?;
+        let (text, public_key, encoding) = match &receiver.document {
+            ReceiverDocument::Pusher(pusher) => {
+                (message.web_push_body(pusher, details), &pusher.pushkey, Encoding::Aes128Gcm)
+            }
+            ReceiverDocument::Subscription(subscription) => {
+                let token = secrets.access_token.as_deref().unwrap_or_default();
+                let encoding =
+                    if subscription.standard { Encoding::Aes128Gcm } else { Encoding::AesGcm };
+                (message.mastodon_body(token), &subscription.p256dh, encoding)
+            }
+        };
+        let text = text.ok_or_else(|| dropped(&"the message is not for this kind of receiver"))?;
+        let keys = WebPushKeys::parse(public_key, secrets.auth.as_deref().unwrap_or_default());
+        let keys = keys.map_err(|error| gone(&error))?;
+        let encrypted = encrypt(encoding, &keys, &text).map_err(|error| match error {
+            EncryptionError::TooLarge => dropped(&"the message is too large"),
+            EncryptionError::Failed => Attempt::failed(Verdict::Retry, &error),
+        })?;
+        let mut headers = vec![
+            (CONTENT_TYPE, "application/octet-stream".to_owned()),
+            (TTL, ttl.to_string()),
+            (URGENCY, urgency(message, details).to_owned()),
+            (AUTHORIZATION, token.authorization(encoding)),
+        ];
+        match encrypted.header_values {
+            None => headers.push((CONTENT_ENCODING, "aes128gcm".to_owned())),
+            Some(values) => headers.extend([
+                (CONTENT_ENCODING, "aesgcm".to_owned()),
+                (ENCRYPTION, format!("salt={}", values.salt)),
+                (CRYPTO_KEY, format!("dh={};p256ecdsa={vapid_key}", values.public_key)),
+            ]),
+        }
+        let to_header = |(name, value): (HeaderName, String)| Ok((name, value.parse()?));
+        let headers: Result<HeaderMap, InvalidHeaderValue> =
+            headers.into_iter().map(to_header).collect();
+        let headers = headers.map_err(|error| dropped(&error))?;
+        Ok(PreparedRequest { endpoint, headers, body: encrypted.body })
+    }
+}
+
+fn dropped(error: &dyn Display) -> Attempt {
+    Attempt::failed(Verdict::Dropped, error)
+}
+
+fn urgency(message: &Message, details: &DeliveryDetails) -> &'static str {
+    match message.urgency(details) {
+        Urgency::High => "high",
+        Urgency::Normal => "normal",
+    }
+}

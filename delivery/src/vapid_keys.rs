@@ -1,0 +1,207 @@
+//! The VAPID keys of this installation, and the tokens that they sign.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
+use belfry_runtime::sealing::SealingKey;
+use belfry_store::{Store, StoreError, VapidKeyRow, WriteOutcome};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::sealed::{open_vapid_key, seal_vapid_key};
+use crate::web_push::vapid::{TOKEN_LIFETIME, VapidKey, VapidKeyError, VapidToken};
+
+/// Remaining lifetime of a token in use: long enough that it is still valid when a message arrives,
+/// and not longer than that of a new one, which it would be after a jump of the clock.
+const REMAINING: RangeInclusive<SignedDuration> = SignedDuration::from_hours(1)..=TOKEN_LIFETIME;
+/// Maximum number of tokens in memory, one for each origin and key.
+const MAX_TOKENS: usize = 10_000;
+
+/// The keys of this installation.
+pub struct VapidKeys {
+    /// A `mailto:` or `https:` URL of the operator.
+    contact: String,
+    opened: RwLock<OpenedKeys>,
+    /// Tokens by origin and public key.
+    tokens: Mutex<HashMap<(String, String), Arc<VapidToken>>>,
+}
+
+/// The keys in the database, opened with the sealing key.
+struct OpenedKeys {
+    keys: BTreeMap<String, VapidKey>,
+    /// The public key for clients that subscribe now.
+    newest: String,
+    /// The public keys that were sealed with a different key.
+    lost: BTreeSet<String>,
+}
+
+/// The reaction to a newest VAPID key that was sealed with a different sealing key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLostKey {
+    /// A new key is added. Receivers that were registered with a lost key are deleted when their
+    /// next message is due.
+    Replace,
+    /// Loading fails, because other nodes may have the right sealing key and must not lose their
+    /// receivers.
+    Refuse,
+}
+
+/// The reason why the keys cannot be loaded or created.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadKeysError {
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A new key cannot be created.
+    #[error(transparent)]
+    Key(#[from] VapidKeyError),
+    /// The newest key was sealed with a different key.
+    #[error(
+        "the newest VAPID key in the database was sealed with a different key: give every node the \
+         same secret_key_file, or, if that file is lost, run \
+         `belfry push key new --lost-sealing-key`"
+    )]
+    SealedElsewhere,
+}
+
+/// The reason why no token is signed for a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// The key cannot be opened.
+    #[error("its VAPID key was sealed with a different key")]
+    LostKey,
+    /// Another node has just added the key.
+    #[error("its VAPID key is not known yet")]
+    UnknownKey,
+    /// The token cannot be signed.
+    #[error("the VAPID token cannot be signed")]
+    Failed,
+}
+
+impl OpenedKeys {
+    /// Opens the keys in `rows`; `None` if the newest one cannot be opened.
+    fn open(rows: Vec<VapidKeyRow>, sealing_key: &SealingKey) -> Option<Self> {
+        let newest = rows.last()?.public_key.clone();
+        let (mut keys, mut lost) = (BTreeMap::new(), BTreeSet::new());
+        for row in rows {
+            match open_key(sealing_key, &row) {
+                Some(key) => drop(keys.insert(row.public_key, key)),
+                None => drop(lost.insert(row.public_key)),
+            }
+        }
+        keys.contains_key(&newest).then_some(Self { keys, newest, lost })
+    }
+}
+
+impl VapidKeys {
+    /// Loads the keys. Adds one if there is none, or if the newest is lost and is to be replaced.
+    pub async fn load(
+        store: &Store,
+        sealing_key: &SealingKey,
+        contact: &str,
+        on_lost_key: OnLostKey,
+        now: Timestamp,
+    ) -> Result<Self, LoadKeysError> {
+        // The second iteration reads the key that this or another node has just added.
+        for _ in 0..2 {
+            let rows = store.vapid_keys().await?;
+            let newest_row = rows.last().map(|row| row.public_key.clone());
+            if let Some(opened) = OpenedKeys::open(rows, sealing_key) {
+                return Ok(Self {
+                    contact: contact.to_owned(),
+                    opened: RwLock::new(opened),
+                    tokens: Mutex::default(),
+                });
+            }
+            if newest_row.is_some() && on_lost_key == OnLostKey::Refuse {
+                break;
+            }
+            let events = NewAuditEvent::for_server(now, AuditKind::VapidKeyAdd).into();
+            add_key(store, &events, sealing_key, newest_row.as_deref(), now).await?;
+        }
+        Err(LoadKeysError::SealedElsewhere)
+    }
+
+    /// Loads the keys again, to find those that other nodes have added. If the newest one was
+    /// sealed with a different key, this fails and changes nothing.
+    pub async fn reload(
+        &self,
+        store: &Store,
+        sealing_key: &SealingKey,
+    ) -> Result<(), LoadKeysError> {
+        let rows = store.vapid_keys().await?;
+        let opened = OpenedKeys::open(rows, sealing_key).ok_or(LoadKeysError::SealedElsewhere)?;
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = opened;
+        Ok(())
+    }
+
+    /// Returns the public key for clients that subscribe now, in base64url.
+    pub fn newest(&self) -> String {
+        self.read().newest.clone()
+    }
+
+    /// Returns the number of stored keys that were sealed with a different key.
+    pub fn lost_count(&self) -> usize {
+        self.read().lost.len()
+    }
+
+    /// Returns a token for an origin, signed with the key of a receiver.
+    pub(crate) fn token(
+        &self,
+        origin: &str,
+        public_key: &str,
+        now: Timestamp,
+    ) -> Result<Arc<VapidToken>, TokenError> {
+        let subject = (origin.to_owned(), public_key.to_owned());
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = tokens.get(&subject)
+            && REMAINING.contains(&token.expires_at.duration_since(now))
+        {
+            return Ok(Arc::clone(token));
+        }
+        let opened = self.read();
+        let Some(key) = opened.keys.get(public_key) else {
+            let is_lost = opened.lost.contains(public_key);
+            return Err(if is_lost { TokenError::LostKey } else { TokenError::UnknownKey });
+        };
+        let token = key.sign(origin, &self.contact, now).map_err(|_| TokenError::Failed)?;
+        if tokens.len() >= MAX_TOKENS {
+            tokens.clear();
+        }
+        let token = Arc::new(token);
+        tokens.insert(subject, Arc::clone(&token));
+        Ok(token)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, OpenedKeys> {
+        self.opened.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns whether a private key can be opened with this sealing key.
+pub fn is_readable(sealing_key: &SealingKey, row: &VapidKeyRow) -> bool {
+    open_key(sealing_key, row).is_some()
+}
+
+fn open_key(sealing_key: &SealingKey, row: &VapidKeyRow) -> Option<VapidKey> {
+    let document = open_vapid_key(sealing_key, &row.public_key, &row.private_key)?;
+    VapidKey::from_pkcs8(&document).ok()
+}
+
+/// Adds a new key, which replaces `replaced_key` as the newest. Existing receivers keep their key.
+/// Returns its public key; `None` if another node has already replaced `replaced_key`.
+pub async fn add_key(
+    store: &Store,
+    events: &NewAuditEvents,
+    sealing_key: &SealingKey,
+    replaced_key: Option<&str>,
+    now: Timestamp,
+) -> Result<Option<String>, LoadKeysError> {
+    let document = VapidKey::generate()?;
+    let public_key = VapidKey::from_pkcs8(&document)?.public_key().to_owned();
+    let private_key = seal_vapid_key(sealing_key, &public_key, &document);
+    let key = VapidKeyRow { public_key, private_key };
+    let outcome = store.add_vapid_key(events, &key, replaced_key, now).await?;
+    Ok((outcome == WriteOutcome::Written).then_some(key.public_key))
+}

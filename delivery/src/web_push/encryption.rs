@@ -1,0 +1,323 @@
+//! Encryption of a message with the keys of a subscription: `aes128gcm` of RFC 8291, and the older
+//! `aesgcm` of its draft 4, which some clients still need.
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use belfry_core::push::keys::{InvalidKey, WebPushKeys};
+use belfry_core::push::message::MAX_WEB_PUSH_BYTES;
+use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};
+use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
+use ring::rand::{SecureRandom, SystemRandom};
+use thiserror::Error;
+
+/// The size of a P-256 public key in the uncompressed form, in bytes.
+const PUBLIC_KEY_BYTES: usize = 65;
+/// The record size in the header of an `aes128gcm` message, which consists of one record.
+const RECORD_SIZE: u32 = 4096;
+
+const SALT_BYTES: usize = 16;
+const KEY_BYTES: usize = 16;
+const NONCE_BYTES: usize = 12;
+
+/// The encoding of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// RFC 8291.
+    Aes128Gcm,
+    /// Draft 4 of RFC 8291. The salt and the sender's public key are in headers.
+    AesGcm,
+}
+
+/// The reason why a message cannot be encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum EncryptionError {
+    /// The text is longer than [`MAX_WEB_PUSH_BYTES`].
+    #[error("the message is too large")]
+    TooLarge,
+    /// The operating system provides no randomness, or the public key is not a point of the curve.
+    #[error("the message cannot be encrypted")]
+    Failed,
+}
+
+/// An encrypted message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncryptedMessage {
+    /// The body of the request.
+    pub body: Vec<u8>,
+    /// The salt and the sender's public key in base64url, if they are not in the body but must be
+    /// sent in the headers `Encryption` and `Crypto-Key`.
+    pub header_values: Option<HeaderValues>,
+}
+
+/// The values of the headers `Encryption` and `Crypto-Key` of an `aesgcm` message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderValues {
+    /// The parameter `salt` of `Encryption`.
+    pub salt: String,
+    /// The parameter `dh` of `Crypto-Key`.
+    pub public_key: String,
+}
+
+/// Checks that the public key is a point of the curve, by attempting a key agreement.
+pub fn check_public_key(keys: &WebPushKeys) -> Result<(), InvalidKey> {
+    let private_key = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new());
+    let public_key = UnparsedPublicKey::new(&ECDH_P256, keys.public_key);
+    private_key
+        .and_then(|private_key| agree_ephemeral(private_key, &public_key, |_| ()))
+        .map_err(|_| InvalidKey::PublicKey)
+}
+
+/// Encrypts a message with a new key pair and a new salt.
+pub fn encrypt(
+    encoding: Encoding,
+    keys: &WebPushKeys,
+    text: &[u8],
+) -> Result<EncryptedMessage, EncryptionError> {
+    if text.len() > MAX_WEB_PUSH_BYTES {
+        return Err(EncryptionError::TooLarge);
+    }
+    let failed = |_| EncryptionError::Failed;
+    let random = SystemRandom::new();
+    let mut salt = [0; SALT_BYTES];
+    random.fill(&mut salt).map_err(failed)?;
+    let private_key = EphemeralPrivateKey::generate(&ECDH_P256, &random).map_err(failed)?;
+    let sender_key = private_key.compute_public_key().map_err(failed)?;
+    let sender_key = sender_key.as_ref().try_into().map_err(|_| EncryptionError::Failed)?;
+    let recipient_key = UnparsedPublicKey::new(&ECDH_P256, keys.public_key);
+    let session = agree_ephemeral(private_key, &recipient_key, |shared_secret| {
+        Session::derive(encoding, keys, shared_secret, &sender_key, &salt)
+    });
+    Ok(session.map_err(failed)?.seal(encoding, &sender_key, &salt, text))
+}
+
+/// The key and nonce of one message.
+#[derive(PartialEq, Eq)]
+struct Session {
+    key: [u8; KEY_BYTES],
+    nonce: [u8; NONCE_BYTES],
+}
+
+impl Session {
+    /// Derives the key and nonce from the shared secret of a key agreement.
+    fn derive(
+        encoding: Encoding,
+        keys: &WebPushKeys,
+        shared_secret: &[u8],
+        sender_key: &[u8; PUBLIC_KEY_BYTES],
+        salt: &[u8; SALT_BYTES],
+    ) -> Self {
+        let recipient_key = &keys.public_key;
+        match encoding {
+            Encoding::Aes128Gcm => {
+                let info: [&[u8]; 3] = [b"WebPush: info\0", recipient_key, sender_key];
+                let secret: [u8; 32] = hkdf(&keys.auth, shared_secret, &info);
+                Self::aes128gcm(&secret, salt)
+            }
+            Encoding::AesGcm => {
+                let info: [&[u8]; 1] = [b"Content-Encoding: auth\0"];
+                let secret: [u8; 32] = hkdf(&keys.auth, shared_secret, &info);
+                let length = [0, PUBLIC_KEY_BYTES.to_le_bytes()[0]];
+                let info = |prefix: &'static [u8]| -> [&[u8]; 6] {
+                    [prefix, b"P-256\0", &length, recipient_key, &length, sender_key]
+                };
+                Self {
+                    key: hkdf(salt, &secret, &info(b"Content-Encoding: aesgcm\0")),
+                    nonce: hkdf(salt, &secret, &info(b"Content-Encoding: nonce\0")),
+                }
+            }
+        }
+    }
+
+    /// Derives the key and nonce of a message with one record, as RFC 8188 defines.
+    fn aes128gcm(secret: &[u8], salt: &[u8; SALT_BYTES]) -> Self {
+        Self {
+            key: hkdf(salt, secret, &[b"Content-Encoding: aes128gcm\0"]),
+            nonce: hkdf(salt, secret, &[b"Content-Encoding: nonce\0"]),
+        }
+    }
+
+    /// Encrypts the text, and adds the salt and public key from which the recipient derives the
+    /// key.
+    fn seal(
+        self,
+        encoding: Encoding,
+        sender_key: &[u8; PUBLIC_KEY_BYTES],
+        salt: &[u8; SALT_BYTES],
+        text: &[u8],
+    ) -> EncryptedMessage {
+        match encoding {
+            Encoding::Aes128Gcm => {
+                // The byte 2 after the text marks the last record.
+                let mut body = [salt, &RECORD_SIZE.to_be_bytes()[..], &[65], sender_key].concat();
+                body.extend(self.encrypt([text, &[2]].concat()));
+                EncryptedMessage { body, header_values: None }
+            }
+            Encoding::AesGcm => {
+                // Two bytes before the text are the length of the padding.
+                let body = self.encrypt([&[0, 0], text].concat());
+                let header_values = Some(HeaderValues {
+                    salt: BASE64_URL_SAFE_NO_PAD.encode(salt),
+                    public_key: BASE64_URL_SAFE_NO_PAD.encode(sender_key),
+                });
+                EncryptedMessage { body, header_values }
+            }
+        }
+    }
+
+    fn encrypt(&self, mut text: Vec<u8>) -> Vec<u8> {
+        let key = UnboundKey::new(&AES_128_GCM, &self.key).expect("the key has 16 bytes");
+        let nonce = Nonce::assume_unique_for_key(self.nonce);
+        LessSafeKey::new(key)
+            .seal_in_place_append_tag(nonce, Aad::empty(), &mut text)
+            .expect("a message of 4 KiB is not too large for AES-GCM");
+        text
+    }
+}
+
+/// Derives `N` bytes from a secret with HKDF-SHA-256.
+fn hkdf<const N: usize>(salt: &[u8], secret: &[u8], info: &[&[u8]]) -> [u8; N] {
+    struct Length(usize);
+    impl KeyType for Length {
+        fn len(&self) -> usize {
+            self.0
+        }
+    }
+    let mut output = [0; N];
+    Salt::new(HKDF_SHA256, salt)
+        .extract(secret)
+        .expand(info, Length(N))
+        .and_then(|key| key.fill(&mut output))
+        .expect("HKDF-SHA-256 returns up to 8,160 bytes");
+    output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode<const N: usize>(text: &str) -> [u8; N] {
+        BASE64_URL_SAFE_NO_PAD.decode(text).unwrap().try_into().unwrap()
+    }
+
+    /// The example of RFC 8188, section 3.1. After the header of 21 bytes, it has one record.
+    #[test]
+    fn the_example_of_rfc_8188_is_encrypted() {
+        let secret: [u8; 16] = decode("yqdlZ-tYemfogSmv7Ws5PQ");
+        let session = Session::aes128gcm(&secret, &decode("I1BsxtFttlv3u_Oo94xnmw"));
+        assert_eq!(session.key, decode("_wniytB-ofscZDh4tbSjHw"));
+        assert_eq!(session.nonce, decode("Bcs8gkIRKLI8GeI8"));
+        let message: [u8; 53] =
+            decode("I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg");
+        assert_eq!(session.encrypt(b"I am the walrus\x02".to_vec()), message[21..]);
+    }
+
+    /// The example of RFC 8291, appendix A. Its private key cannot be imported, so the shared secret
+    /// is the input.
+    #[test]
+    fn the_example_of_rfc_8291_is_encrypted() {
+        let keys = WebPushKeys {
+            public_key: decode(
+                "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+            ),
+            auth: decode("BTBZMqHH6r4Tts7J_aSIgg"),
+        };
+        let shared_secret = decode::<32>("kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs");
+        let sender_key = decode::<65>(
+            "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8",
+        );
+        let salt = decode("DGv6ra1nlYgDCS1FRnbzlw");
+        let encoding = Encoding::Aes128Gcm;
+        let session = Session::derive(encoding, &keys, &shared_secret, &sender_key, &salt);
+        assert_eq!(session.key, decode("oIhVW04MRdy2XN9CiKLxTg"));
+        assert_eq!(session.nonce, decode("4h_95klXJ5E_qnoN"));
+        let text = b"When I grow up, I want to be a watermelon";
+        let message = session.seal(encoding, &sender_key, &salt, text);
+        let expected = "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLoc\
+                        InmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLV\
+                        WGNWQexSgSxsj_Qulcy4a-fN";
+        assert_eq!(BASE64_URL_SAFE_NO_PAD.encode(&message.body), expected);
+        assert_eq!(message.header_values, None);
+    }
+
+    /// Decrypts a message as its recipient, with the private key that belongs to `keys`.
+    fn decrypt(
+        encoding: Encoding,
+        keys: &WebPushKeys,
+        private_key: EphemeralPrivateKey,
+        message: &EncryptedMessage,
+    ) -> Vec<u8> {
+        let (salt, sender_key, mut text) = if let Some(values) = &message.header_values {
+            (decode(&values.salt), decode(&values.public_key), message.body.clone())
+        } else {
+            let (header, text) = message.body.split_at(SALT_BYTES + 5 + PUBLIC_KEY_BYTES);
+            assert_eq!(header[SALT_BYTES..SALT_BYTES + 5], [0, 0, 0x10, 0, 65]);
+            let (salt, sender_key) = (&header[..SALT_BYTES], &header[SALT_BYTES + 5..]);
+            (salt.try_into().unwrap(), sender_key.try_into().unwrap(), text.to_vec())
+        };
+        let public_key = UnparsedPublicKey::new(&ECDH_P256, sender_key);
+        let session = agree_ephemeral(private_key, &public_key, |shared_secret| {
+            Session::derive(encoding, keys, shared_secret, &sender_key, &salt)
+        })
+        .unwrap();
+        let key = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &session.key).unwrap());
+        let nonce = Nonce::assume_unique_for_key(session.nonce);
+        let text = key.open_in_place(nonce, Aad::empty(), &mut text).unwrap();
+        match encoding {
+            Encoding::Aes128Gcm => text.strip_suffix(&[2]).unwrap().to_vec(),
+            Encoding::AesGcm => text.strip_prefix(&[0, 0]).unwrap().to_vec(),
+        }
+    }
+
+    /// Creates the keys of a subscription.
+    fn subscribe() -> (WebPushKeys, EphemeralPrivateKey) {
+        let private_key = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new()).unwrap();
+        let public_key = private_key.compute_public_key().unwrap();
+        let public_key = public_key.as_ref().try_into().unwrap();
+        (WebPushKeys { public_key, auth: [7; 16] }, private_key)
+    }
+
+    #[test]
+    fn the_recipient_can_decrypt_a_message() {
+        for encoding in [Encoding::Aes128Gcm, Encoding::AesGcm] {
+            for text in [&b""[..], b"message", &[0; MAX_WEB_PUSH_BYTES]] {
+                let (keys, private_key) = subscribe();
+                let message = encrypt(encoding, &keys, text).unwrap();
+                assert!(message.body.len() <= 4096, "{} bytes", message.body.len());
+                assert_eq!(decrypt(encoding, &keys, private_key, &message), text, "{encoding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_message_has_a_new_key_and_salt() {
+        let (keys, _) = subscribe();
+        let [one, two] = [(); 2].map(|()| encrypt(Encoding::AesGcm, &keys, b"message").unwrap());
+        let [one, two] = [one, two].map(|message| message.header_values.unwrap());
+        assert_ne!(one.salt, two.salt);
+        assert_ne!(one.public_key, two.public_key);
+    }
+
+    #[test]
+    fn a_message_that_is_too_large_is_rejected() {
+        let (keys, _) = subscribe();
+        for encoding in [Encoding::Aes128Gcm, Encoding::AesGcm] {
+            let result = encrypt(encoding, &keys, &[0; MAX_WEB_PUSH_BYTES + 1]);
+            assert_eq!(result, Err(EncryptionError::TooLarge));
+        }
+    }
+
+    #[test]
+    fn a_public_key_that_is_not_on_the_curve_is_rejected() {
+        let (valid, _) = subscribe();
+        assert_eq!(check_public_key(&valid), Ok(()));
+        let mut off_curve = valid.public_key;
+        off_curve[64] ^= 1;
+        for public_key in [[4; 65], [0; 65], [0xff; 65], off_curve] {
+            let keys = WebPushKeys { public_key, ..valid.clone() };
+            assert_eq!(check_public_key(&keys), Err(InvalidKey::PublicKey), "{public_key:?}");
+            let result = encrypt(Encoding::Aes128Gcm, &keys, b"message");
+            assert_eq!(result, Err(EncryptionError::Failed));
+        }
+    }
+}

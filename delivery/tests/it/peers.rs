@@ -1,0 +1,246 @@
+//! Servers that violate the protocol, respond slowly or send too much.
+
+use std::time::Duration;
+
+use belfry_delivery::outbound::{OutboundClient, OutboundError, OutboundOptions};
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+use http_body_util::Full;
+use rcgen::date_time_ymd;
+use rustls::RootCertStore;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use crate::server::{LOOPBACK, TestServer, accept, endpoint_at, post};
+
+/// The timeout of tests in which the server does not respond.
+const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
+
+const THOUSAND_CHARACTERS: &str = match std::str::from_utf8(&[b'x'; 1000]) {
+    Ok(text) => text,
+    Err(_) => unreachable!(),
+};
+
+/// Returns options for a server, with a short timeout if the test expects one.
+fn options_for(server: &TestServer, error: OutboundError) -> OutboundOptions {
+    let mut options = server.options();
+    if error == OutboundError::Timeout {
+        options.timeout = SHORT_TIMEOUT;
+    }
+    options
+}
+
+#[tokio::test]
+async fn a_slow_or_endless_response_ends_at_the_timeout() {
+    let slow = Duration::from_millis(20);
+    for chunks in
+        [&[""][..], &["HTTP/1.1 201 Created\r\n", "x"], &["HTTP/1.1 100 Continue\r\n\r\n"]]
+    {
+        let server = TestServer::start_raw(chunks, slow).await;
+        let options = options_for(&server, OutboundError::Timeout);
+        let result = post(&options, &server.endpoint()).await;
+        assert_eq!(result.unwrap_err(), OutboundError::Timeout, "{chunks:?}");
+    }
+}
+
+/// The status has arrived, so the message is not sent again.
+#[tokio::test]
+async fn a_body_that_is_slow_or_too_large_counts_as_empty() {
+    let slow = Duration::from_millis(20);
+    for (chunks, interval) in [
+        (&["HTTP/1.1 201 Created\r\ncontent-length: 100\r\n\r\n", ""][..], slow),
+        (&["HTTP/1.1 201 Created\r\n\r\n", "x"], slow),
+        (&["HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n", "1\r\nx\r\n"], slow),
+        (&["HTTP/1.1 201 Created\r\n\r\n", THOUSAND_CHARACTERS], Duration::ZERO),
+        (
+            &["HTTP/1.1 201 Created\r\ncontent-length: 70000\r\n\r\n", THOUSAND_CHARACTERS],
+            Duration::ZERO,
+        ),
+    ] {
+        let server = TestServer::start_raw(chunks, interval).await;
+        let options = options_for(&server, OutboundError::Timeout);
+        let response = post(&options, &server.endpoint()).await.unwrap();
+        assert_eq!((response.status().as_u16(), response.body().len()), (201, 0), "{chunks:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_oversized_or_invalid_response_is_rejected() {
+    for (chunks, error) in [
+        (&["HTTP/1.1 200 OK\r\nx: ", THOUSAND_CHARACTERS][..], OutboundError::Protocol),
+        (&["HTTP/1.1 200 OK\r\n", "x: y\r\n"], OutboundError::Protocol),
+        (&["HTTP/1.1 200 ", THOUSAND_CHARACTERS], OutboundError::Protocol),
+        (&["SSH-2.0-OpenSSH_10\r\n"], OutboundError::Protocol),
+        (&["HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n"], OutboundError::Protocol),
+        (
+            &["HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
+            OutboundError::Protocol,
+        ),
+        (&["HTTP/2.0 200 OK\r\n\r\n"], OutboundError::Protocol),
+    ] {
+        let server = TestServer::start_raw(chunks, Duration::ZERO).await;
+        let result = post(&server.options(), &server.endpoint()).await;
+        assert_eq!(result.unwrap_err(), error, "{chunks:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_http2_response_with_many_headers_is_rejected() {
+    let server = TestServer::start(|_| {
+        let mut response = Response::builder();
+        for number in 0..1000 {
+            response = response.header(format!("x-{number}"), THOUSAND_CHARACTERS);
+        }
+        response.body(Full::default()).unwrap()
+    })
+    .await;
+    let result = post(&server.options(), &server.endpoint()).await;
+    assert_eq!(result.unwrap_err(), OutboundError::Protocol);
+}
+
+#[tokio::test]
+async fn a_large_body_of_an_http2_response_counts_as_empty() {
+    let server = TestServer::start(|_| Response::new(Full::from(vec![0; 65_537]))).await;
+    let response = post(&server.options(), &server.endpoint()).await.unwrap();
+    assert_eq!(response.body().len(), 0);
+    let server = TestServer::start(|_| Response::new(Full::from(vec![0; 65_536]))).await;
+    let response = post(&server.options(), &server.endpoint()).await.unwrap();
+    assert_eq!(response.body().len(), 65_536);
+}
+
+/// An HTTP/2 frame: its payload's length, its type, flags and stream.
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let header = [length[1], length[2], length[3], kind, flags, 0, 0, 0, stream];
+    [&header, payload].concat()
+}
+
+/// Starts a server that speaks HTTP/2, sends its settings and then a frame over and over.
+async fn start_flood(repeated: fn() -> Vec<u8>) -> TestServer {
+    TestServer::start_with(
+        &["h2"],
+        |_| {},
+        move |mut stream| async move {
+            let mut request = [0; 4096];
+            drop(stream.read(&mut request).await);
+            drop(stream.write_all(&frame(4, 0, 0, &[])).await);
+            while stream.write_all(&repeated()).await.is_ok() {
+                let read = stream.read(&mut request);
+                drop(tokio::time::timeout(Duration::from_millis(1), read).await);
+            }
+        },
+    )
+    .await
+}
+
+#[tokio::test]
+async fn floods_of_http2_frames_end_with_an_error() {
+    for (name, repeated, expected) in [
+        ("PING", (|| frame(6, 0, 0, &[0; 8])) as fn() -> Vec<u8>, OutboundError::Timeout),
+        ("SETTINGS", || frame(4, 0, 0, &[]), OutboundError::Timeout),
+        ("RST_STREAM", || frame(3, 0, 1, &[0, 0, 0, 7]), OutboundError::Protocol),
+        ("GOAWAY", || frame(7, 0, 0, &[0; 8]), OutboundError::Protocol),
+        // HEADERS without END_HEADERS must be followed by CONTINUATION.
+        ("HEADERS", || frame(1, 0, 1, &[0x88]), OutboundError::Protocol),
+        ("DATA", || frame(0, 0, 1, &[0; 1000]), OutboundError::Protocol),
+        ("unknown", || frame(200, 0, 0, &[0; 1000]), OutboundError::Timeout),
+    ] {
+        let server = start_flood(repeated).await;
+        let result = post(&options_for(&server, expected), &server.endpoint()).await;
+        assert_eq!(result.unwrap_err(), expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_endless_http2_header_block_is_rejected() {
+    let server = TestServer::start_with(
+        &["h2"],
+        |_| {},
+        async |mut stream| {
+            let mut request = [0; 4096];
+            drop(stream.read(&mut request).await);
+            drop(stream.write_all(&frame(4, 0, 0, &[])).await);
+            drop(stream.write_all(&frame(1, 0, 1, &[0x88])).await);
+            // A literal header with a name of one byte and a value of 100 bytes.
+            let header = [&[0, 1, b'x', 100][..], &[b'y'; 100]].concat();
+            while stream.write_all(&frame(9, 0, 1, &header)).await.is_ok() {}
+        },
+    )
+    .await;
+    let result = post(&server.options(), &server.endpoint()).await;
+    assert_eq!(result.unwrap_err(), OutboundError::Protocol);
+}
+
+#[tokio::test]
+async fn an_incomplete_tls_handshake_fails_or_times_out() {
+    // The first server sends nothing, the second sends something other than TLS, the third closes
+    // the connection, and nothing listens on the last port.
+    let (silent, _) = accept(async |stream| {
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        drop(stream);
+    })
+    .await;
+    let (plain, _) = accept(async |mut stream| {
+        drop(stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await);
+        tokio::time::sleep(Duration::from_mins(1)).await;
+    })
+    .await;
+    let (closed, _) = accept(async |_| {}).await;
+    let unused = TcpListener::bind((LOOPBACK, 0)).await.unwrap().local_addr().unwrap().port();
+    let server = TestServer::start(|_| Response::default()).await;
+    for (port, error) in [
+        (silent, OutboundError::Timeout),
+        (plain, OutboundError::Tls),
+        (closed, OutboundError::Tls),
+        (unused, OutboundError::Connect),
+    ] {
+        let result = post(&options_for(&server, error), &endpoint_at(port)).await;
+        assert_eq!(result.unwrap_err(), error, "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_not_for_the_host_is_rejected() {
+    let serve = async |_| {};
+    let valid = TestServer::start_with(&[], |_| {}, serve).await;
+    let mut untrusted = valid.options();
+    untrusted.authorities = RootCertStore::empty().into();
+    let result = post(&untrusted, &valid.endpoint()).await;
+    assert_eq!(result.unwrap_err(), OutboundError::Certificate, "an unknown authority");
+
+    let expired = TestServer::start_with(
+        &[],
+        |certificate| certificate.not_after = date_time_ymd(2020, 1, 1),
+        serve,
+    );
+    let other_name =
+        TestServer::start_with(&[], |certificate| certificate.subject_alt_names.clear(), serve);
+    for (reason, server) in [("expired", expired.await), ("another name", other_name.await)] {
+        let result = post(&server.options(), &server.endpoint()).await;
+        assert_eq!(result.unwrap_err(), OutboundError::Certificate, "{reason}");
+    }
+}
+
+/// A push service closes idle connections at any time.
+#[tokio::test]
+async fn a_closed_connection_is_replaced() {
+    let server = TestServer::start_with(
+        &["http/1.1"],
+        |_| {},
+        async |mut stream| {
+            let mut request = [0; 4096];
+            drop(stream.read(&mut request).await);
+            drop(stream.write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n").await);
+            drop(stream.shutdown().await);
+        },
+    )
+    .await;
+    let client = OutboundClient::new(server.options());
+    for number in 1..=5 {
+        let response = client.post(&server.endpoint(), HeaderMap::new(), Bytes::new()).await;
+        assert_eq!(response.unwrap().status(), 201, "message {number}");
+        // Gives the client time to notice that the connection is closed.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(server.connections(), 5);
+}
