@@ -14,7 +14,7 @@ pub(crate) fn build(contents: &Contents, platform: &Platform) -> Result<Vec<u8>,
     let directory = format!("belfry-{}-{}-linux", contents.version, platform.machine);
     let mut tree = Tree::default();
     tree.add_file(&format!("{directory}/belfry"), 0o755, contents.binary.as_slice());
-    contents.add_documents(&mut tree, &directory);
+    contents.add_documents_and_licences(&mut tree, &directory);
     let files = [
         ("systemd/belfry.service", SYSTEMD_UNIT),
         ("systemd/sysusers.conf", SYSUSERS),

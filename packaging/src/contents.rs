@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::dependencies::Dependencies;
+use crate::dependencies::BinaryCrates;
 use crate::tree::Tree;
 use crate::{PackagingError, licences, programs};
 
@@ -15,9 +15,9 @@ pub(crate) struct Contents {
     pub(crate) version: String,
     /// The `description` in `server/Cargo.toml`.
     pub(crate) summary: String,
-    /// The time of the sources, in seconds since the Unix epoch.
+    /// Source timestamp, as Unix time in seconds.
     pub(crate) time: u64,
-    /// `time` in the format of RFC 3339.
+    /// `time` in RFC 3339 format.
     pub(crate) date: String,
     pub(crate) binary: Vec<u8>,
     /// A configuration file with every setting and its default.
@@ -36,14 +36,14 @@ impl Contents {
         root: &Path,
         binary: &Path,
         time: u64,
-        dependencies: &Dependencies,
+        crates: &BinaryCrates,
     ) -> Result<Self, PackagingError> {
         let run_belfry = |arguments: &[&str]| programs::run(Command::new(binary).args(arguments));
-        // `belfry 1.2.3`, and perhaps the commit id.
+        // Prints `belfry 1.2.3`, optionally followed by the commit id.
         let output = run_belfry(&["--version"])?;
         let mut words = output.split_whitespace();
         let (Some("belfry"), Some(version)) = (words.next(), words.next()) else {
-            return Err("not a belfry binary".into());
+            return Err(format!("{} is not a belfry binary", binary.display()).into());
         };
         let manifest = fs::read_to_string(root.join("server/Cargo.toml"))?;
         let summary = manifest.lines().find_map(|line| line.strip_prefix("description = \""));
@@ -73,13 +73,13 @@ impl Contents {
             licences: vec![
                 ("LICENSE-MIT", read_licence("LICENSE-MIT")?),
                 ("LICENSE-APACHE", read_licence("LICENSE-APACHE")?),
-                ("THIRD-PARTY-LICENSES.txt", licences::list_third_party_licences(dependencies)?),
+                ("THIRD-PARTY-LICENSES.txt", licences::list_third_party_licences(crates)?),
             ],
         })
     }
 
     /// Adds documents and licences below a directory.
-    pub(crate) fn add_documents(&self, tree: &mut Tree, directory: &str) {
+    pub(crate) fn add_documents_and_licences(&self, tree: &mut Tree, directory: &str) {
         for (path, content) in &self.documents {
             tree.add_file(&format!("{directory}/{path}"), 0o644, content.as_slice());
         }
@@ -94,8 +94,8 @@ impl Contents {
     }
 }
 
-/// Returns the time of the sources, in seconds since the Unix epoch: `SOURCE_DATE_EPOCH`, or the
-/// time of the last commit.
+/// Returns the source timestamp, as Unix time in seconds: `SOURCE_DATE_EPOCH`, or the time of the
+/// last commit.
 pub fn source_time(root: &Path) -> Result<u64, PackagingError> {
     let text = if let Ok(text) = std::env::var("SOURCE_DATE_EPOCH") {
         text
@@ -105,7 +105,9 @@ pub fn source_time(root: &Path) -> Result<u64, PackagingError> {
             |error| format!("{error}\nset SOURCE_DATE_EPOCH to build outside a git repository"),
         )?
     };
-    text.trim().parse().map_err(|_| format!("{text:?} is not a number of seconds").into())
+    text.trim()
+        .parse()
+        .map_err(|_| format!("SOURCE_DATE_EPOCH must be a number of seconds, not {text:?}").into())
 }
 
 /// Reads a file, or all files below a directory, and appends them to `files`.
@@ -120,7 +122,10 @@ fn read_files(
         return Ok(());
     }
     for entry in fs::read_dir(full_path)? {
-        let name = entry?.file_name().into_string().map_err(|name| name.display().to_string())?;
+        let name = entry?
+            .file_name()
+            .into_string()
+            .map_err(|name| format!("{path}/{}: file name is not valid UTF-8", name.display()))?;
         read_files(root, &format!("{path}/{name}"), files)?;
     }
     Ok(())

@@ -32,7 +32,7 @@ const LIBRARY_PACKAGES: [(&str, &str); 4] = [
     ("libgcc_s.so", "libgcc-s1"),
 ];
 
-/// Converts a version to Debian's format, in which `1.0~rc.1` comes before `1.0`.
+/// Converts a version to Debian's format, which sorts `1.0~rc.1` before `1.0`.
 pub(crate) fn format_version(version: &str) -> String {
     version.replace('-', "~")
 }
@@ -80,7 +80,7 @@ fn installed_files(contents: &Contents) -> Result<Tree, PackagingError> {
     files.add_file("usr/lib/sysusers.d/belfry.conf", 0o644, SYSUSERS);
     // The postinst script makes it readable for the service.
     files.add_file("etc/belfry/belfry.toml", 0o640, DEFAULT_SETTINGS);
-    contents.add_documents(&mut files, DOCUMENT_DIR);
+    contents.add_documents_and_licences(&mut files, DOCUMENT_DIR);
     files.add_file(
         &format!("{DOCUMENT_DIR}/belfry.example.toml"),
         0o644,
@@ -91,7 +91,7 @@ fn installed_files(contents: &Contents) -> Result<Tree, PackagingError> {
                          option; see LICENSE-MIT and LICENSE-APACHE. THIRD-PARTY-LICENSES.txt has \
                          the licences of the libraries that it contains.\n"
             .to_owned();
-    // The first one is the MIT licence.
+    // The first licence is MIT.
     for (_, licence) in contents.licences.iter().take(1) {
         write!(copyright, "\n{licence}")?;
     }
@@ -143,7 +143,7 @@ fn render_control(
         ("Recommends", "ca-certificates"),
         ("Section", "net"),
         ("Priority", "optional"),
-        ("Description", "OAuth 2.0, rate limits and push rules in one service"),
+        ("Description", "OAuth 2.0, rate limits, push rules and delivery in one service"),
     ] {
         writeln!(control, "{field}: {value}")?;
     }

@@ -11,7 +11,7 @@ use crate::{PackagingError, programs};
 
 /// The crates of the binary by name and version.
 #[derive(Debug)]
-pub(crate) struct Dependencies(pub(crate) BTreeMap<CrateId, Crate>);
+pub(crate) struct BinaryCrates(pub(crate) BTreeMap<CrateId, Crate>);
 
 /// Name and version.
 pub(crate) type CrateId = (String, String);
@@ -28,8 +28,8 @@ pub(crate) struct Crate {
     pub(crate) dependencies: BTreeSet<CrateId>,
 }
 
-impl Dependencies {
-    /// Reads the dependencies of `belfry` on this platform, without those of build scripts, macros
+impl BinaryCrates {
+    /// Reads `belfry` and its dependencies on this platform, without those of build scripts, macros
     /// and tests, which are not part of the binary.
     pub(crate) fn read(root: &Path) -> Result<Self, PackagingError> {
         let run_cargo = |arguments: &[&str]| {
@@ -48,7 +48,7 @@ impl Dependencies {
         let host = version
             .lines()
             .find_map(|line| line.strip_prefix("host: "))
-            .ok_or("cargo does not name its host")?;
+            .ok_or("cargo --version does not report a host")?;
         let metadata_arguments =
             ["metadata", "--format-version=1", "--locked", "--filter-platform", host];
         let metadata: Value = serde_json::from_str(&run_cargo(&metadata_arguments)?)?;

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use self::contents::Contents;
 pub use self::contents::source_time;
-use self::dependencies::Dependencies;
+use self::dependencies::BinaryCrates;
 use self::libraries::Libraries;
 use self::platform::Platform;
 
@@ -48,7 +48,7 @@ pub struct Packages {
 /// Packages a binary that was built for this machine from the repository at `root`. Deletes the
 /// previous contents of the output directory.
 ///
-/// `time` is the modification time of all packaged files, in seconds since the Unix epoch.
+/// `time` is the modification time of all packaged files, as Unix time in seconds.
 pub fn build(
     root: &Path,
     binary: &Path,
@@ -57,8 +57,8 @@ pub fn build(
 ) -> Result<Packages, PackagingError> {
     let platform = Platform::current()?;
     let libraries = Libraries::find(binary)?;
-    let dependencies = Dependencies::read(root)?;
-    let contents = Contents::collect(root, binary, time, &dependencies)?;
+    let crates = BinaryCrates::read(root)?;
+    let contents = Contents::collect(root, binary, time, &crates)?;
     let version = &contents.version;
     if out.exists() {
         fs::remove_dir_all(out)?;
@@ -79,7 +79,7 @@ pub fn build(
     fs::write(&packages.archive, archive::build(&contents, &platform)?)?;
     fs::write(&packages.debian, debian::build(&contents, &libraries, &platform)?)?;
     fs::write(&packages.image, image::build(&contents, &libraries, &platform)?)?;
-    fs::write(&packages.sbom, sbom::build(&contents, &dependencies)?)?;
+    fs::write(&packages.sbom, sbom::build(&contents, &crates)?)?;
 
     let mut checksums = String::new();
     for path in [&packages.archive, &packages.debian, &packages.image, &packages.sbom] {

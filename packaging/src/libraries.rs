@@ -30,7 +30,7 @@ impl Libraries {
 }
 
 /// Parses the path in a line of `ldd` output: `libc.so.6 => /lib/libc.so.6 (0x…)` or
-/// `/lib64/ld-linux… (0x…)`. The library that the kernel provides has none.
+/// `/lib64/ld-linux… (0x…)`. The library that the kernel provides has no path.
 fn parse_library_path(line: &str) -> Option<PathBuf> {
     let line = line.split_once("=>").map_or(line, |(_, path)| path);
     let path = line.split_whitespace().next()?;

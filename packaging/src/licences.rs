@@ -6,16 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::PackagingError;
-use crate::dependencies::Dependencies;
+use crate::dependencies::BinaryCrates;
 
 /// Returns a list of all third-party crates with their licences, followed by each licence text with
 /// the crates that it applies to.
-pub(crate) fn list_third_party_licences(
-    dependencies: &Dependencies,
-) -> Result<String, PackagingError> {
+pub(crate) fn list_third_party_licences(crates: &BinaryCrates) -> Result<String, PackagingError> {
     let mut list = "The belfry binary contains these libraries.\n\n".to_owned();
     let mut packages_by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for ((name, version), dependency) in &dependencies.0 {
+    for ((name, version), dependency) in &crates.0 {
         // Skips the crates of this repository, whose licences are separate files.
         if dependency.checksum.is_none() {
             continue;

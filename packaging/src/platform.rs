@@ -4,7 +4,7 @@ use std::env::consts::{ARCH, OS};
 
 use crate::PackagingError;
 
-/// This machine's architecture, for which the packages are built.
+/// The architecture of this machine, and therefore of the packages.
 #[derive(Debug)]
 pub(crate) struct Platform {
     /// The name that `uname -m` prints.

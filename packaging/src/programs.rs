@@ -35,7 +35,7 @@ pub(crate) fn sha256(data: &[u8]) -> Result<String, PackagingError> {
     digest("sha256sum", data)
 }
 
-/// Returns the MD5 digest in hexadecimal, with which dpkg verifies installed files.
+/// Returns the MD5 digest in hexadecimal. dpkg uses it to verify installed files.
 pub(crate) fn md5(data: &[u8]) -> Result<String, PackagingError> {
     digest("md5sum", data)
 }

@@ -6,16 +6,13 @@ use serde_json::{Value, json};
 
 use crate::PackagingError;
 use crate::contents::Contents;
-use crate::dependencies::{Crate, CrateId, Dependencies};
+use crate::dependencies::{BinaryCrates, Crate, CrateId};
 
 /// Returns the JSON document with the binary's components and how they depend on each other.
-pub(crate) fn build(
-    contents: &Contents,
-    dependencies: &Dependencies,
-) -> Result<Vec<u8>, PackagingError> {
+pub(crate) fn build(contents: &Contents, crates: &BinaryCrates) -> Result<Vec<u8>, PackagingError> {
     let is_belfry = |(name, _): &CrateId| name == "belfry";
     let (programs, libraries): (Vec<_>, Vec<_>) =
-        dependencies.0.iter().partition(|(id, _)| is_belfry(id));
+        crates.0.iter().partition(|(id, _)| is_belfry(id));
     let (id, belfry) = programs.first().ok_or("cargo does not list belfry")?;
     let mut program = component("application", id, belfry);
     program["description"] = contents.summary.as_str().into();
@@ -33,7 +30,7 @@ pub(crate) fn build(
             .iter()
             .map(|(id, library)| component("library", id, library))
             .collect::<Vec<_>>(),
-        "dependencies": dependencies.0
+        "dependencies": crates.0
             .iter()
             .map(|(id, dependency)| {
                 let depends_on: Vec<_> = dependency.dependencies.iter().map(package_url).collect();

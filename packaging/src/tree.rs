@@ -6,14 +6,14 @@ use std::io;
 use tar::{Builder, EntryType, Header};
 
 /// Files and directories by their path, without a leading slash. Everything belongs to root unless
-/// stated otherwise.
+/// added with a different owner.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Tree(BTreeMap<String, Entry>);
 
 #[derive(Debug, Clone)]
 struct Entry {
     mode: u32,
-    /// The user id and the group id.
+    /// Used as user id and group id.
     owner: u64,
     /// The content of a file; `None` for a directory.
     content: Option<Vec<u8>>,
@@ -45,15 +45,15 @@ impl Tree {
         self.0.iter().filter_map(|(path, entry)| Some((path.as_str(), entry.content.as_deref()?)))
     }
 
-    /// Returns the tar archive, in the order of the paths, with this time for every entry.
-    pub(crate) fn to_tar(&self, time: u64) -> io::Result<Vec<u8>> {
+    /// Returns the tar archive, sorted by path, with this mtime.
+    pub(crate) fn to_tar(&self, mtime: u64) -> io::Result<Vec<u8>> {
         let mut builder = Builder::new(Vec::new());
         for (path, Entry { mode, owner, content }) in &self.0 {
             let mut header = Header::new_gnu();
             header.set_mode(*mode);
             header.set_uid(*owner);
             header.set_gid(*owner);
-            header.set_mtime(time);
+            header.set_mtime(mtime);
             if let Some(content) = content {
                 header.set_size(content.len() as u64);
                 builder.append_data(&mut header, path, content.as_slice())?;

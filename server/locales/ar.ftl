@@ -120,6 +120,7 @@ return-button = المتابعة إلى { $app }
 
 nav-overview = نظرة عامة
 nav-notifications = الإشعارات
+nav-devices = الأجهزة
 nav-rules = كل القواعد
 nav-try = تجربة رسالة
 nav-security = الأمان
@@ -159,7 +160,32 @@ notifications-pause-8-hours = إيقاف مؤقت لمدة 8 ساعات
 notifications-pause-morning = إيقاف مؤقت حتى الساعة 8:00 صباحًا
 notifications-pause-open = إيقاف مؤقت إلى أن أفعّله من جديد
 notifications-resume = تفعيل من جديد
-notifications-utc = كل الأوقات في هذه الصفحة بالتوقيت العالمي UTC، وقد تختلف عن منطقتك الزمنية. ويشمل ذلك الساعة 8:00 صباحًا.
+notifications-utc = الأوقات في هذه الصفحة بالتوقيت العالمي UTC، وقد تختلف عن منطقتك الزمنية. ويشمل ذلك الساعة 8:00 صباحًا، لكنه لا يشمل ساعات الهدوء، فهي بالمنطقة الزمنية التي تختارها لها.
+notifications-quiet-sentence = أوقات من الأسبوع تريد فيها الهدوء، مثل الليل.
+notifications-quiet-off = ساعات الهدوء معطّلة.
+notifications-quiet-later = ساعات الهدوء مفعّلة. لا هدوء في هذه اللحظة.
+notifications-quiet-until = الهدوء مستمر حتى { $time }.
+notifications-quiet-always = الهدوء دائم.
+notifications-quiet-custom = حدّد تطبيق أوقاتًا لا تستطيع هذه الصفحة عرضها. الحفظ يستبدلها.
+notifications-quiet-days = تبدأ يوم
+notifications-quiet-monday = الاثنين
+notifications-quiet-tuesday = الثلاثاء
+notifications-quiet-wednesday = الأربعاء
+notifications-quiet-thursday = الخميس
+notifications-quiet-friday = الجمعة
+notifications-quiet-saturday = السبت
+notifications-quiet-sunday = الأحد
+notifications-quiet-from = من
+notifications-quiet-to = إلى
+notifications-quiet-to-hint = إذا لم يكن هذا الوقت بعد البداية، فهو في اليوم التالي.
+notifications-quiet-zone = المنطقة الزمنية
+notifications-quiet-zone-hint = مثل ‎Asia/Riyadh‎ أو UTC
+notifications-quiet-level = ما درجة الهدوء؟
+notifications-quiet-important = ما عدا المهم
+notifications-quiet-important-hint = تبقى تصلك إشعارات عند ذكرك وعن الكلمات المفتاحية والدعوات، ومن الأشخاص والغرف التي اخترتها. أما المكالمات وكل الرسائل الأخرى فتبقى صامتة.
+notifications-quiet-total = هدوء تام
+notifications-quiet-total-hint = لا يصلك أي إشعار، حتى عند ذكرك.
+notifications-quiet-end = تعطيل
 notifications-devices = الأجهزة
 notifications-all-devices = جميع الأجهزة
 notifications-device = هذه الإعدادات للأجهزة ذات الملف { $profile }. وهي تسبق إعدادات جميع الأجهزة.
@@ -233,11 +259,50 @@ notifications-error-id-too-long = هذا أطول من أن يكون معرّف�
 notifications-error-room-alias = هذا عنوان غرفة وليس معرّفها. يبدأ المعرّف بالرمز ! ويعرضه تطبيقك في إعدادات الغرفة.
 notifications-error-person-without-server = الخادم ناقص. يبدو معرّف الشخص هكذا: ‎@name:server‎
 notifications-error-id-invalid = هذا ليس معرّفًا. معرّف الشخص مثل ‎@name:server‎ ومعرّف الغرفة مثل ‎!id:server‎.
+notifications-error-quiet-days-missing = يرجى اختيار يوم واحد على الأقل.
+notifications-error-quiet-time-invalid = يرجى إدخال وقتين، مثل 22:00 و07:00.
+notifications-error-quiet-zone-unknown = لا يعرف هذا الخادم هذه المنطقة الزمنية. المنطقة الزمنية مثل ‎Asia/Riyadh‎.
+notifications-error-quiet-changed = تغيّرت ساعات الهدوء في هذه الأثناء، ربما في علامة تبويب أخرى أو تطبيق. لم يُحفظ أي شيء. تراها هنا كما هي الآن.
 notifications-error-too-many = لديك أقصى عدد من القواعد يسمح به هذا الخادم ({ $count }). يرجى إزالة بعضها أولًا.
 notifications-error-too-large = تشغل قواعدك كل المساحة التي يسمح بها هذا الخادم. يرجى إزالة بعضها أولًا.
 notifications-error-changed = تغيّر { $name } في هذه الأثناء، ربما في علامة تبويب أخرى أو تطبيق. لم يُحفظ شيء. تراه هنا كما هو الآن.
 notifications-error-removed = أُزيل { $name } في هذه الأثناء، ربما في علامة تبويب أخرى أو تطبيق. لم يُحفظ شيء.
 notifications-error-other = تعذّر الحفظ. يرجى التحقق مما أدخلته.
+
+## Devices
+
+devices-intro = التطبيقات والمتصفحات التي تتلقى إشعاراتك.
+devices-off = هذا الخادم لا يرسل إشعارات إلى الأجهزة.
+devices-none = لا يوجد جهاز يتلقى إشعاراتك بعد. سجّل الدخول في تطبيق على جهاز وفعّل الإشعارات فيه، وعندها يظهر الجهاز هنا.
+devices-mastodon = تطبيق Mastodon، عبر { $host }
+devices-gateway = تطبيق Matrix، عبر البوابة { $host }
+devices-web-push = تطبيق Matrix، عبر { $host }
+devices-waiting = بانتظار تأكيد التطبيق
+devices-disabled = متوقف في التطبيق
+devices-delivered = آخر تسليم: { $time }
+devices-failed = فشلت آخر محاولة: { $time }
+devices-test = إرسال تجربة
+devices-test-body = تصل الإشعارات إلى هذا الجهاز.
+devices-error-unreachable = يتعذر الوصول إلى خدمة الإشعارات.
+devices-error-timeout = لم تستجب خدمة الإشعارات في الوقت المحدد.
+devices-error-denied = لا تقبل خدمة الإشعارات رسائل من هذا الخادم.
+devices-error-busy = خدمة الإشعارات مزدحمة وتطلب من هذا الخادم الانتظار.
+devices-error-rejected = رفضت خدمة الإشعارات الرسالة (الحالة { $status }).
+devices-error-status = أبلغت خدمة الإشعارات عن خطأ (الحالة { $status }).
+devices-error-gone = لم تعد خدمة الإشعارات تعرف هذا الجهاز.
+devices-error-forbidden = لا يُسمح لهذا الخادم بالاتصال بعنوان خدمة الإشعارات.
+devices-error-other = تعذر إرسال الرسالة.
+deliveries-title = آخر عمليات التسليم
+deliveries-test = تجربة
+deliveries-ack = طلب تأكيد الجهاز
+deliveries-other = إشعار
+deliveries-former-device = جهاز لم يعد في القائمة
+deliveries-waiting = في الانتظار منذ { $time }
+deliveries-next = المحاولة التالية: { $time }
+deliveries-delivered = تم التسليم: { $time }
+deliveries-dropped = لم يتم التسليم: { $time }
+deliveries-expired = لم يتم التسليم في الوقت المناسب: { $time }
+deliveries-removed = لم يتم التسليم لأن الجهاز أُزيل: { $time }
 
 ## All rules
 
@@ -259,6 +324,7 @@ rules-about-word = الرسائل التي تحتوي الكلمة { $word }
 rules-about-room = الرسائل في الغرفة { $room }
 rules-about-sender = الرسائل من { $sender }
 rules-about-other = قاعدة بشروط خاصة بها
+rules-about-quiet-hours = ساعات الهدوء
 rules-about-suppress-notices = رسائل البرامج الآلية
 rules-about-invite-for-me = الدعوات إلى الغرف
 rules-about-member-event = أشخاص ينضمون أو يغادرون أو يغيّرون أسماءهم
@@ -326,6 +392,8 @@ try-because-no-rule = لأنه لا تنطبق أي قاعدة
 try-because-switched-off = لأنك عطّلت «{ $switch }»
 try-because-paused = لأن كل شيء متوقف مؤقتًا
 try-because-paused-until = لأن كل شيء متوقف مؤقتًا حتى { $time }
+try-because-quiet = لأن هذه ساعات هدوء
+try-because-quiet-until = لأن الهدوء مستمر حتى { $time }
 try-because-keyword = بسبب كلمتك المفتاحية { $word }
 try-because-muted-word = لأنك كتمت الكلمة { $word }
 try-because-muted-room = لأنك كتمت هذه الغرفة
@@ -340,6 +408,7 @@ try-because-any-message = بسبب القاعدة المدمجة لكل الرس
 try-because-builtin = بسبب القاعدة المدمجة «{ $rule }»
 try-room-mention = لم يكن لـ ‎@room‎ أي أثر: لا يُحتسب إلا من مرسل يحق له تنبيه كل من في الغرفة.
 try-ends = تنتهي تلك القاعدة في { $time }.
+try-applies = تسري تلك القاعدة حتى { $time }.
 try-trace = القواعد التي فُحصت
 try-trace-earlier = قواعد سابقة غير معروضة هنا: { $count }.
 try-trace-matched = تنطبق وتُطبَّق.
@@ -358,6 +427,7 @@ try-trace-no-name = لم تُدخل اسمًا معروضًا.
 try-trace-members = عدد الأشخاص في الغرفة { $count }، والقاعدة تطلب { $expected }.
 try-trace-no-members = لم تُدخل عدد الأشخاص في الغرفة.
 try-trace-permission = تتطلب مرسلًا يحق له تنبيه كل من في الغرفة.
+try-trace-time = تسري القاعدة في أوقات أخرى: الساعة في { $zone } هي { $time }.
 try-trace-unknown = لا يعرف هذا الخادم الشرط { $kind }.
 
 ## Security
@@ -410,7 +480,7 @@ only-last-used =
        *[other] يظهر هنا آخر { $count } استُخدم فقط.
     }
 data-title = بياناتك
-data-content = ملف واحد فيه حسابك وتطبيقاتك وجلساتك وقواعد إشعاراتك وسجل ما حدث لحسابك. لا يحتوي على كلمات مرور.
+data-content = ملف واحد فيه حسابك وتطبيقاتك وجلساتك وأجهزتك وقواعد إشعاراتك وسجل ما حدث لحسابك. لا يحتوي على كلمات مرور.
 data-button = تنزيل بياناتي
 delete-title = حذف حسابك
 delete-effect = يُحذف حسابك بعد يوم واحد، مع تطبيقاته وقواعد إشعاراته. وحتى ذلك الحين يمكنك تغيير رأيك. ولن يستطيع غيرك التسجيل باسمك.
@@ -422,6 +492,8 @@ notice-email-changed = تم تحديث بريدك الإلكتروني.
 notice-session-ended = سُجّل خروج ذلك المتصفح.
 notice-sessions-ended = سُجّل خروج كل المتصفحات الأخرى.
 notice-deletion-cancelled = حسابك باقٍ.
+notice-test-sent = رسالة التجربة في طريقها. تعرض القائمة أدناه ما إذا كانت قد وصلت؛ أعد تحميل الصفحة لتحديثها.
+notice-test-not-sent = لم تُرسل رسالة تجربة: الجهاز لا يتلقى رسائل الآن، أو أن رسائل كثيرة جدًا تنتظره.
 
 ## Sign up
 
@@ -501,8 +573,8 @@ not-found-advice = يُرجى التحقق من العنوان أو العودة
 
 ## أخطاء التسجيل
 
-validation-failed = فشل التحقق: { $problems }
-validation-list = { $problems }، { $problem }
+validation-failed = فشل التحقق: { $errors }
+validation-list = { $errors }، { $error }
 
 app-name-blank = لا يمكن أن يكون اسم التطبيق فارغًا
 app-name-invalid = اسم التطبيق غير صالح
@@ -539,7 +611,7 @@ app-website-too-long =
     })
 app-auth-method = يجب أن تكون طريقة مصادقة التطبيق (token_endpoint_auth_method) هي client_secret_basic أو client_secret_post (التطبيقات العامة بلا سر غير مدعومة: سجّل كل تثبيت للتطبيق ليحصل على سره الخاص)
 
-account-error = { $field }: { $problem }
+account-error = { $field }: { $error }
 account-field-username = اسم المستخدم
 account-field-email = البريد الإلكتروني
 account-field-password = كلمة المرور

@@ -118,6 +118,7 @@ return-button = Weiter zu { $app }
 
 nav-overview = Übersicht
 nav-notifications = Benachrichtigungen
+nav-devices = Geräte
 nav-rules = Alle Regeln
 nav-try = Nachricht testen
 nav-security = Sicherheit
@@ -157,7 +158,32 @@ notifications-pause-8-hours = 8 Stunden pausieren
 notifications-pause-morning = Bis 8:00 Uhr morgens pausieren
 notifications-pause-open = Pausieren, bis ich es wieder einschalte
 notifications-resume = Wieder einschalten
-notifications-utc = Alle Zeiten auf dieser Seite sind in UTC, die von deiner Zeitzone abweichen kann. Das gilt auch für 8:00 Uhr morgens.
+notifications-utc = Die Zeiten auf dieser Seite sind in UTC, die von deiner Zeitzone abweichen kann. Das gilt auch für 8:00 Uhr morgens, aber nicht für die Ruhezeiten: Für sie gilt die Zeitzone, die du dort wählst.
+notifications-quiet-sentence = Zeiten der Woche, zu denen du Ruhe willst, zum Beispiel die Nacht.
+notifications-quiet-off = Ruhezeiten sind aus.
+notifications-quiet-later = Ruhezeiten sind an. Gerade ist keine Ruhezeit.
+notifications-quiet-until = Es ist Ruhe bis { $time }.
+notifications-quiet-always = Es ist immer Ruhe.
+notifications-quiet-custom = Eine App hat Zeiten eingestellt, die diese Seite nicht zeigen kann. Speichern ersetzt sie.
+notifications-quiet-days = Beginnt am
+notifications-quiet-monday = Montag
+notifications-quiet-tuesday = Dienstag
+notifications-quiet-wednesday = Mittwoch
+notifications-quiet-thursday = Donnerstag
+notifications-quiet-friday = Freitag
+notifications-quiet-saturday = Samstag
+notifications-quiet-sunday = Sonntag
+notifications-quiet-from = Von
+notifications-quiet-to = Bis
+notifications-quiet-to-hint = Wenn das nicht nach dem Beginn liegt, ist es eine Zeit am nächsten Tag.
+notifications-quiet-zone = Zeitzone
+notifications-quiet-zone-hint = Zum Beispiel Europe/Berlin oder UTC
+notifications-quiet-level = Wie ruhig?
+notifications-quiet-important = Außer bei Wichtigem
+notifications-quiet-important-hint = Du wirst weiter benachrichtigt bei Erwähnungen, Schlüsselwörtern und Einladungen und von Personen und Räumen, für die du das eingestellt hast. Anrufe und alle anderen Nachrichten bleiben still.
+notifications-quiet-total = Völlige Ruhe
+notifications-quiet-total-hint = Nichts benachrichtigt dich, auch keine Erwähnungen.
+notifications-quiet-end = Ausschalten
 notifications-devices = Geräte
 notifications-all-devices = Alle Geräte
 notifications-device = Diese Einstellungen gelten für Geräte mit dem Profil { $profile }. Sie gehen denen für alle Geräte vor.
@@ -231,11 +257,50 @@ notifications-error-id-too-long = Das ist zu lang für eine ID. Bitte prüfe sie
 notifications-error-room-alias = Das ist die Adresse eines Raums, nicht seine ID. Die ID beginnt mit !, und deine App zeigt sie in den Einstellungen des Raums.
 notifications-error-person-without-server = Der Server fehlt. Die ID einer Person sieht so aus: @name:server
 notifications-error-id-invalid = Das ist keine ID. Die ID einer Person sieht aus wie @name:server, die eines Raums wie !id:server.
+notifications-error-quiet-days-missing = Bitte wähle mindestens einen Tag.
+notifications-error-quiet-time-invalid = Bitte gib zwei Zeiten ein, zum Beispiel 22:00 und 07:00.
+notifications-error-quiet-zone-unknown = Dieser Server kennt diese Zeitzone nicht. Eine Zeitzone sieht aus wie Europe/Berlin.
+notifications-error-quiet-changed = Die Ruhezeiten wurden inzwischen geändert, vielleicht in einem anderen Tab oder einer App. Es wurde nichts gespeichert. Hier siehst du den jetzigen Stand.
 notifications-error-too-many = Du hast so viele Regeln, wie dieser Server erlaubt ({ $count }). Bitte entferne zuerst einige.
 notifications-error-too-large = Deine Regeln brauchen so viel Platz, wie dieser Server erlaubt. Bitte entferne zuerst einige.
 notifications-error-changed = { $name } wurde inzwischen geändert, vielleicht in einem anderen Tab oder einer App. Es wurde nichts gespeichert. Hier siehst du den jetzigen Stand.
 notifications-error-removed = { $name } wurde inzwischen entfernt, vielleicht in einem anderen Tab oder einer App. Es wurde nichts gespeichert.
 notifications-error-other = Das konnte nicht gespeichert werden. Bitte prüfe deine Eingabe.
+
+## Devices
+
+devices-intro = Apps und Browser, die deine Benachrichtigungen bekommen.
+devices-off = Dieser Server sendet keine Benachrichtigungen an Geräte.
+devices-none = Noch bekommt kein Gerät deine Benachrichtigungen. Melde dich auf einem Gerät in einer App an und schalte dort Benachrichtigungen ein. Dann erscheint das Gerät hier.
+devices-mastodon = Mastodon-App, über { $host }
+devices-gateway = Matrix-App, über das Gateway { $host }
+devices-web-push = Matrix-App, über { $host }
+devices-waiting = Die App muss noch bestätigen
+devices-disabled = In der App ausgeschaltet
+devices-delivered = Zuletzt zugestellt: { $time }
+devices-failed = Letzter Versuch gescheitert: { $time }
+devices-test = Test senden
+devices-test-body = Benachrichtigungen erreichen dieses Gerät.
+devices-error-unreachable = Der Push-Dienst ist nicht erreichbar.
+devices-error-timeout = Der Push-Dienst hat nicht rechtzeitig geantwortet.
+devices-error-denied = Der Push-Dienst nimmt von diesem Server keine Nachrichten an.
+devices-error-busy = Der Push-Dienst ist überlastet und bittet diesen Server zu warten.
+devices-error-rejected = Der Push-Dienst hat die Nachricht abgelehnt (Status { $status }).
+devices-error-status = Der Push-Dienst meldet einen Fehler (Status { $status }).
+devices-error-gone = Der Push-Dienst kennt dieses Gerät nicht mehr.
+devices-error-forbidden = Dieser Server darf sich nicht mit der Adresse des Push-Dienstes verbinden.
+devices-error-other = Die Nachricht konnte nicht gesendet werden.
+deliveries-title = Letzte Zustellungen
+deliveries-test = Test
+deliveries-ack = Bitte um Bestätigung des Geräts
+deliveries-other = Benachrichtigung
+deliveries-former-device = Ein Gerät, das nicht mehr in der Liste steht
+deliveries-waiting = Wartet seit { $time }
+deliveries-next = Nächster Versuch: { $time }
+deliveries-delivered = Zugestellt: { $time }
+deliveries-dropped = Nicht zugestellt: { $time }
+deliveries-expired = Nicht rechtzeitig zugestellt: { $time }
+deliveries-removed = Nicht zugestellt, weil das Gerät entfernt wurde: { $time }
 
 ## All rules
 
@@ -257,6 +322,7 @@ rules-about-word = Nachrichten mit dem Wort { $word }
 rules-about-room = Nachrichten im Raum { $room }
 rules-about-sender = Nachrichten von { $sender }
 rules-about-other = Regel mit eigenen Bedingungen
+rules-about-quiet-hours = Ruhezeiten
 rules-about-suppress-notices = Nachrichten von Bots
 rules-about-invite-for-me = Einladungen in Räume
 rules-about-member-event = Personen, die kommen, gehen oder ihren Namen ändern
@@ -324,6 +390,8 @@ try-because-no-rule = weil keine Regel passt
 try-because-switched-off = weil du „{ $switch }“ ausgeschaltet hast
 try-because-paused = weil alles pausiert ist
 try-because-paused-until = weil alles bis { $time } pausiert ist
+try-because-quiet = weil gerade Ruhezeit ist
+try-because-quiet-until = weil bis { $time } Ruhe ist
 try-because-keyword = wegen deines Schlüsselworts { $word }
 try-because-muted-word = weil du das Wort { $word } stummgeschaltet hast
 try-because-muted-room = weil du diesen Raum stummgeschaltet hast
@@ -338,6 +406,7 @@ try-because-any-message = wegen der eingebauten Regel für alle übrigen Nachric
 try-because-builtin = wegen der eingebauten Regel „{ $rule }“
 try-room-mention = @room hatte keine Wirkung: Es zählt nur von Personen, die alle im Raum benachrichtigen dürfen.
 try-ends = Diese Regel endet am { $time }.
+try-applies = Diese Regel gilt bis { $time }.
 try-trace = Die geprüften Regeln
 try-trace-earlier = Frühere Regeln, die hier nicht zu sehen sind: { $count }.
 try-trace-matched = Sie passt und entscheidet.
@@ -356,6 +425,7 @@ try-trace-no-name = Du hast keinen Anzeigenamen angegeben.
 try-trace-members = Die Zahl der Personen im Raum ist { $count }, und die Regel verlangt { $expected }.
 try-trace-no-members = Du hast die Zahl der Personen im Raum nicht angegeben.
 try-trace-permission = Sie gilt nur für Personen, die alle im Raum benachrichtigen dürfen.
+try-trace-time = Die Regel gilt zu anderen Zeiten: In { $zone } ist es { $time }.
 try-trace-unknown = Dieser Server kennt die Bedingung { $kind } nicht.
 
 ## Security
@@ -400,7 +470,7 @@ only-last-used =
        *[other] werden nur die { $count } zuletzt verwendeten Anmeldungen
     } gezeigt.
 data-title = Deine Daten
-data-content = Eine Datei mit deinem Konto, deinen Apps, Sitzungen und Benachrichtigungsregeln und einem Protokoll der Ereignisse in deinem Konto. Passwörter enthält sie nicht.
+data-content = Eine Datei mit deinem Konto, deinen Apps, Sitzungen, Geräten und Benachrichtigungsregeln und einem Protokoll der Ereignisse in deinem Konto. Passwörter enthält sie nicht.
 data-button = Meine Daten herunterladen
 delete-title = Konto löschen
 delete-effect = Dein Konto wird nach einem Tag gelöscht, mit seinen Apps und Benachrichtigungsregeln. Bis dahin kannst du es dir anders überlegen. Mit deinem Namen kann sich sonst niemand registrieren.
@@ -412,6 +482,8 @@ notice-email-changed = Deine E-Mail-Adresse ist aktualisiert.
 notice-session-ended = Dieser Browser ist abgemeldet.
 notice-sessions-ended = Alle anderen Browser sind abgemeldet.
 notice-deletion-cancelled = Dein Konto bleibt bestehen.
+notice-test-sent = Der Test ist unterwegs. In der Liste unten steht, ob er angekommen ist. Lade die Seite neu, um sie zu aktualisieren.
+notice-test-not-sent = Es wurde kein Test gesendet: Das Gerät bekommt gerade keine Nachrichten, oder es warten zu viele darauf.
 
 ## Sign up
 
@@ -491,8 +563,8 @@ not-found-advice = Bitte prüfe die Adresse oder geh zurück zu der App, aus der
 
 ## Fehler einer Registrierung
 
-validation-failed = Prüfung fehlgeschlagen: { $problems }
-validation-list = { $problems }, { $problem }
+validation-failed = Prüfung fehlgeschlagen: { $errors }
+validation-list = { $errors }, { $error }
 
 app-name-blank = Name der App darf nicht leer sein
 app-name-invalid = Name der App ist ungültig
@@ -514,7 +586,7 @@ app-website-invalid = Website der App ist keine gültige URL
 app-website-too-long = Website der App ist zu lang (höchstens { $count } Zeichen)
 app-auth-method = Authentifizierungsverfahren der App (token_endpoint_auth_method) muss client_secret_basic oder client_secret_post sein (öffentliche Apps ohne Geheimnis werden nicht unterstützt: registriere jede Installation der App, damit sie ihr eigenes Geheimnis bekommt)
 
-account-error = { $field } { $problem }
+account-error = { $field } { $error }
 account-field-username = Benutzername
 account-field-email = E-Mail-Adresse
 account-field-password = Passwort

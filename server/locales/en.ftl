@@ -118,6 +118,7 @@ return-button = Continue to { $app }
 
 nav-overview = Overview
 nav-notifications = Notifications
+nav-devices = Devices
 nav-rules = All rules
 nav-try = Try a message
 nav-security = Security
@@ -157,7 +158,32 @@ notifications-pause-8-hours = Pause for 8 hours
 notifications-pause-morning = Pause until 8:00 in the morning
 notifications-pause-open = Pause until I switch it on again
 notifications-resume = Switch on again
-notifications-utc = All times on this page are in UTC, which may differ from your time zone. This includes 8:00 in the morning.
+notifications-utc = The times on this page are in UTC, which may differ from your time zone. This includes 8:00 in the morning, but not the times of the quiet hours, which are in the time zone that you choose for them.
+notifications-quiet-sentence = Times of the week at which you want quiet, such as the night.
+notifications-quiet-off = Quiet hours are off.
+notifications-quiet-later = Quiet hours are on. Right now it is not quiet.
+notifications-quiet-until = It is quiet until { $time }.
+notifications-quiet-always = It is always quiet.
+notifications-quiet-custom = An app has set times that this page cannot show. Saving replaces them.
+notifications-quiet-days = Begins on
+notifications-quiet-monday = Monday
+notifications-quiet-tuesday = Tuesday
+notifications-quiet-wednesday = Wednesday
+notifications-quiet-thursday = Thursday
+notifications-quiet-friday = Friday
+notifications-quiet-saturday = Saturday
+notifications-quiet-sunday = Sunday
+notifications-quiet-from = From
+notifications-quiet-to = To
+notifications-quiet-to-hint = If this is not later than the beginning, it is a time on the next day.
+notifications-quiet-zone = Time zone
+notifications-quiet-zone-hint = For example Europe/Berlin or UTC
+notifications-quiet-level = How quiet?
+notifications-quiet-important = Except for what is important
+notifications-quiet-important-hint = You are still notified of mentions, keywords and invitations, and of people and rooms that you let notify you. Calls and all other messages stay silent.
+notifications-quiet-total = Total quiet
+notifications-quiet-total-hint = Nothing notifies you, not even mentions.
+notifications-quiet-end = Switch off
 notifications-devices = Devices
 notifications-all-devices = All devices
 notifications-device = These settings apply to devices with the profile { $profile }. They take precedence over the settings for all devices.
@@ -231,11 +257,50 @@ notifications-error-id-too-long = This is too long for an id. Please check it.
 notifications-error-room-alias = This is the address of a room, not its id. The id begins with !, and your app shows it in the settings of the room.
 notifications-error-person-without-server = The server is missing. The id of a person looks like this: @name:server
 notifications-error-id-invalid = This is not an id. The id of a person looks like @name:server, the id of a room like !id:server.
+notifications-error-quiet-days-missing = Please choose at least one day.
+notifications-error-quiet-time-invalid = Please enter two times, for example 22:00 and 07:00.
+notifications-error-quiet-zone-unknown = This server does not know this time zone. A time zone looks like Europe/Berlin.
+notifications-error-quiet-changed = The quiet hours were changed in the meantime, perhaps in another tab or app. Nothing was saved. You see them here as they are now.
 notifications-error-too-many = You have as many rules as this server allows ({ $count }). Please remove some first.
 notifications-error-too-large = Your rules take up all the space that this server allows. Please remove some first.
 notifications-error-changed = { $name } was changed in the meantime, perhaps in another tab or app. Nothing was saved. You see it here as it is now.
 notifications-error-removed = { $name } was removed in the meantime, perhaps in another tab or app. Nothing was saved.
 notifications-error-other = This could not be saved. Please check what you entered.
+
+## Devices
+
+devices-intro = Apps and browsers that receive your notifications.
+devices-off = This server does not send notifications to devices.
+devices-none = No device receives your notifications yet. Sign in with an app on a device and switch on notifications there. Then the device appears here.
+devices-mastodon = Mastodon app, through { $host }
+devices-gateway = Matrix app, through the gateway { $host }
+devices-web-push = Matrix app, through { $host }
+devices-waiting = Waiting for the app to confirm
+devices-disabled = Switched off in the app
+devices-delivered = Last delivered: { $time }
+devices-failed = Last attempt failed: { $time }
+devices-test = Send a test
+devices-test-body = Notifications reach this device.
+devices-error-unreachable = The push service cannot be reached.
+devices-error-timeout = The push service did not respond in time.
+devices-error-denied = The push service does not accept messages from this server.
+devices-error-busy = The push service is overloaded and asks this server to wait.
+devices-error-rejected = The push service rejected the message (status { $status }).
+devices-error-status = The push service reports an error (status { $status }).
+devices-error-gone = The push service no longer knows this device.
+devices-error-forbidden = This server may not connect to the address of the push service.
+devices-error-other = The message could not be sent.
+deliveries-title = Latest deliveries
+deliveries-test = Test
+deliveries-ack = Request to confirm the device
+deliveries-other = Notification
+deliveries-former-device = A device that is no longer listed
+deliveries-waiting = Waiting since { $time }
+deliveries-next = Next attempt: { $time }
+deliveries-delivered = Delivered: { $time }
+deliveries-dropped = Not delivered: { $time }
+deliveries-expired = Not delivered in time: { $time }
+deliveries-removed = Not delivered, because the device was removed: { $time }
 
 ## All rules
 
@@ -257,6 +322,7 @@ rules-about-word = Messages with the word { $word }
 rules-about-room = Messages in the room { $room }
 rules-about-sender = Messages from { $sender }
 rules-about-other = Rule with conditions of its own
+rules-about-quiet-hours = Quiet hours
 rules-about-suppress-notices = Messages from bots
 rules-about-invite-for-me = Invitations to rooms
 rules-about-member-event = People who join, leave or change their name
@@ -324,6 +390,8 @@ try-because-no-rule = because no rule fits
 try-because-switched-off = because you switched off “{ $switch }”
 try-because-paused = because everything is paused
 try-because-paused-until = because everything is paused until { $time }
+try-because-quiet = because these are quiet hours
+try-because-quiet-until = because it is quiet until { $time }
 try-because-keyword = because of your keyword { $word }
 try-because-muted-word = because you muted the word { $word }
 try-because-muted-room = because you muted this room
@@ -338,6 +406,7 @@ try-because-any-message = because of the built-in rule for all other messages
 try-because-builtin = because of the built-in rule “{ $rule }”
 try-room-mention = @room had no effect: it only counts from a sender who may notify everyone in the room.
 try-ends = That rule ends on { $time }.
+try-applies = That rule applies until { $time }.
 try-trace = The rules that were checked
 try-trace-earlier = Earlier rules, which are not shown here: { $count }.
 try-trace-matched = It fits and decides.
@@ -356,6 +425,7 @@ try-trace-no-name = You have not entered a display name.
 try-trace-members = The number of people in the room is { $count }, and the rule asks for { $expected }.
 try-trace-no-members = You have not entered the number of people in the room.
 try-trace-permission = It needs a sender who may notify everyone in the room.
+try-trace-time = The rule applies at other times: in { $zone } it is { $time }.
 try-trace-unknown = This server does not know the condition { $kind }.
 
 ## Security
@@ -400,7 +470,7 @@ only-last-used =
        *[other] { $count }
     } used last are shown here.
 data-title = Your data
-data-content = One file with your account, apps, sessions and notification rules, and a record of what happened to your account. It contains no passwords.
+data-content = One file with your account, apps, sessions, devices and notification rules, and a record of what happened to your account. It contains no passwords.
 data-button = Download my data
 delete-title = Delete your account
 delete-effect = Your account is deleted after one day, with its apps and notification rules. Until then you can change your mind. Nobody else can sign up with your name.
@@ -412,6 +482,8 @@ notice-email-changed = Your e-mail address is updated.
 notice-session-ended = That browser is signed out.
 notice-sessions-ended = All other browsers are signed out.
 notice-deletion-cancelled = Your account will not be deleted.
+notice-test-sent = The test is on its way. The list below shows whether it has arrived; reload the page to update it.
+notice-test-not-sent = No test was sent: the device gets no messages right now, or too many are waiting for it.
 
 ## Sign up
 
@@ -491,8 +563,8 @@ not-found-advice = Please check the address, or go back to the app you came from
 
 ## Registration errors
 
-validation-failed = Validation failed: { $problems }
-validation-list = { $problems }, { $problem }
+validation-failed = Validation failed: { $errors }
+validation-list = { $errors }, { $error }
 
 app-name-blank = Application name can't be blank
 app-name-invalid = Application name is invalid
@@ -514,7 +586,7 @@ app-website-invalid = Application website is not a valid URL
 app-website-too-long = Application website is too long (maximum is { $count } characters)
 app-auth-method = Token endpoint auth method must be client_secret_basic or client_secret_post (public clients are not supported: register each installation of the app to get its own secret)
 
-account-error = { $field } { $problem }
+account-error = { $field } { $error }
 account-field-username = Username
 account-field-email = E-mail address
 account-field-password = Password

@@ -118,6 +118,7 @@ return-button = Continuar a { $app }
 
 nav-overview = Resumen
 nav-notifications = Notificaciones
+nav-devices = Dispositivos
 nav-rules = Todas las reglas
 nav-try = Probar un mensaje
 nav-security = Seguridad
@@ -157,7 +158,32 @@ notifications-pause-8-hours = Pausar durante 8 horas
 notifications-pause-morning = Pausar hasta las 8:00 de la mañana
 notifications-pause-open = Pausar hasta que lo vuelva a activar
 notifications-resume = Volver a activar
-notifications-utc = Todas las horas de esta página están en UTC, que puede diferir de tu zona horaria. Esto vale también para las 8:00 de la mañana.
+notifications-utc = Las horas de esta página están en UTC, que puede diferir de tu zona horaria. Esto vale también para las 8:00 de la mañana, pero no para las horas de silencio, que están en la zona horaria que elijas para ellas.
+notifications-quiet-sentence = Momentos de la semana en los que quieres silencio, como la noche.
+notifications-quiet-off = Las horas de silencio están desactivadas.
+notifications-quiet-later = Las horas de silencio están activadas. Ahora mismo no hay silencio.
+notifications-quiet-until = Hay silencio hasta: { $time }.
+notifications-quiet-always = Siempre hay silencio.
+notifications-quiet-custom = Una aplicación ha fijado horas que esta página no puede mostrar. Al guardar se sustituyen.
+notifications-quiet-days = Empieza el
+notifications-quiet-monday = Lunes
+notifications-quiet-tuesday = Martes
+notifications-quiet-wednesday = Miércoles
+notifications-quiet-thursday = Jueves
+notifications-quiet-friday = Viernes
+notifications-quiet-saturday = Sábado
+notifications-quiet-sunday = Domingo
+notifications-quiet-from = Desde
+notifications-quiet-to = Hasta
+notifications-quiet-to-hint = Si no es posterior al comienzo, es una hora del día siguiente.
+notifications-quiet-zone = Zona horaria
+notifications-quiet-zone-hint = Por ejemplo Europe/Madrid o UTC
+notifications-quiet-level = ¿Cuánto silencio?
+notifications-quiet-important = Salvo lo importante
+notifications-quiet-important-hint = Se te sigue avisando de menciones, palabras clave e invitaciones, y de las personas y salas que hayas elegido. Las llamadas y los demás mensajes no avisan.
+notifications-quiet-total = Silencio total
+notifications-quiet-total-hint = No se te avisa de nada, ni siquiera de menciones.
+notifications-quiet-end = Desactivar
 notifications-devices = Dispositivos
 notifications-all-devices = Todos los dispositivos
 notifications-device = Estos ajustes son para dispositivos con el perfil { $profile }. Cuentan antes que los de todos los dispositivos.
@@ -231,11 +257,50 @@ notifications-error-id-too-long = Es demasiado largo para un identificador. Comp
 notifications-error-room-alias = Esta es la dirección de una sala, no su identificador. El identificador empieza por !; tu aplicación lo muestra en los ajustes de la sala.
 notifications-error-person-without-server = Falta el servidor. El identificador de una persona es así: @nombre:servidor
 notifications-error-id-invalid = Esto no es un identificador. El de una persona es como @nombre:servidor, el de una sala como !id:servidor.
+notifications-error-quiet-days-missing = Elige al menos un día.
+notifications-error-quiet-time-invalid = Escribe dos horas, por ejemplo 22:00 y 07:00.
+notifications-error-quiet-zone-unknown = Este servidor no conoce esta zona horaria. Una zona horaria es como Europe/Madrid.
+notifications-error-quiet-changed = Las horas de silencio se han cambiado entretanto, quizá en otra pestaña o aplicación. No se ha guardado nada. Aquí las ves como están ahora.
 notifications-error-too-many = Tienes tantas reglas como permite este servidor ({ $count }). Elimina antes algunas.
 notifications-error-too-large = Tus reglas ocupan todo el espacio que permite este servidor. Elimina antes algunas.
 notifications-error-changed = { $name } ha cambiado entretanto, quizá en otra pestaña o aplicación. No se ha guardado nada. Aquí ves cómo está ahora.
 notifications-error-removed = { $name } se ha eliminado entretanto, quizá en otra pestaña o aplicación. No se ha guardado nada.
 notifications-error-other = No se ha podido guardar. Comprueba lo que has escrito.
+
+## Devices
+
+devices-intro = Aplicaciones y navegadores que reciben tus notificaciones.
+devices-off = Este servidor no envía notificaciones a dispositivos.
+devices-none = Ningún dispositivo recibe todavía tus notificaciones. Inicia sesión con una aplicación en un dispositivo y activa allí las notificaciones. Entonces el dispositivo aparecerá aquí.
+devices-mastodon = Aplicación de Mastodon, a través de { $host }
+devices-gateway = Aplicación de Matrix, a través de la pasarela { $host }
+devices-web-push = Aplicación de Matrix, a través de { $host }
+devices-waiting = A la espera de que la aplicación confirme
+devices-disabled = Desactivado en la aplicación
+devices-delivered = Última entrega: { $time }
+devices-failed = Último intento fallido: { $time }
+devices-test = Enviar una prueba
+devices-test-body = Las notificaciones llegan a este dispositivo.
+devices-error-unreachable = No se puede contactar con el servicio de notificaciones.
+devices-error-timeout = El servicio de notificaciones no ha respondido a tiempo.
+devices-error-denied = El servicio de notificaciones no acepta mensajes de este servidor.
+devices-error-busy = El servicio de notificaciones está saturado y pide a este servidor que espere.
+devices-error-rejected = El servicio de notificaciones ha rechazado el mensaje (estado { $status }).
+devices-error-status = El servicio de notificaciones comunica un error (estado { $status }).
+devices-error-gone = El servicio de notificaciones ya no conoce este dispositivo.
+devices-error-forbidden = Este servidor no puede conectarse a la dirección del servicio de notificaciones.
+devices-error-other = No se ha podido enviar el mensaje.
+deliveries-title = Últimas entregas
+deliveries-test = Prueba
+deliveries-ack = Petición de confirmar el dispositivo
+deliveries-other = Notificación
+deliveries-former-device = Un dispositivo que ya no está en la lista
+deliveries-waiting = En espera desde: { $time }
+deliveries-next = Próximo intento: { $time }
+deliveries-delivered = Entregado: { $time }
+deliveries-dropped = No entregado: { $time }
+deliveries-expired = No entregado a tiempo: { $time }
+deliveries-removed = No entregado, porque el dispositivo fue eliminado: { $time }
 
 ## All rules
 
@@ -257,6 +322,7 @@ rules-about-word = Mensajes con la palabra { $word }
 rules-about-room = Mensajes de la sala { $room }
 rules-about-sender = Mensajes de { $sender }
 rules-about-other = Regla con condiciones propias
+rules-about-quiet-hours = Horas de silencio
 rules-about-suppress-notices = Mensajes de bots
 rules-about-invite-for-me = Invitaciones a salas
 rules-about-member-event = Personas que entran, salen o cambian de nombre
@@ -324,6 +390,8 @@ try-because-no-rule = porque no se cumple ninguna regla
 try-because-switched-off = porque has desactivado «{ $switch }»
 try-because-paused = porque todo está en pausa
 try-because-paused-until = porque todo está en pausa hasta { $time }
+try-because-quiet = porque son horas de silencio
+try-because-quiet-until = porque hay silencio hasta { $time }
 try-because-keyword = por tu palabra clave { $word }
 try-because-muted-word = porque has silenciado la palabra { $word }
 try-because-muted-room = porque has silenciado esta sala
@@ -338,6 +406,7 @@ try-because-any-message = por la regla incorporada para todos los demás mensaje
 try-because-builtin = por la regla incorporada «{ $rule }»
 try-room-mention = @room no tuvo efecto: solo cuenta si lo escribe alguien que puede avisar a toda la sala.
 try-ends = Esa regla termina el { $time }.
+try-applies = Esa regla se aplica hasta { $time }.
 try-trace = Las reglas comprobadas
 try-trace-earlier = Reglas anteriores que no se muestran aquí: { $count }.
 try-trace-matched = Se cumple y decide.
@@ -356,6 +425,7 @@ try-trace-no-name = No has escrito un nombre visible.
 try-trace-members = El número de personas en la sala es { $count }, y la regla pide { $expected }.
 try-trace-no-members = No has escrito el número de personas en la sala.
 try-trace-permission = Solo vale para quien puede avisar a toda la sala.
+try-trace-time = La regla se aplica a otras horas: en { $zone } son las { $time }.
 try-trace-unknown = Este servidor no conoce la condición { $kind }.
 
 ## Security
@@ -400,7 +470,7 @@ only-last-used =
        *[other] Aquí solo se muestran las { $count } usadas más recientemente.
     }
 data-title = Tus datos
-data-content = Un archivo con tu cuenta, tus aplicaciones, sesiones y reglas de notificación, y un registro de lo que ha pasado en tu cuenta. No contiene contraseñas.
+data-content = Un archivo con tu cuenta, tus aplicaciones, sesiones, dispositivos y reglas de notificación, y un registro de lo que ha pasado en tu cuenta. No contiene contraseñas.
 data-button = Descargar mis datos
 delete-title = Eliminar tu cuenta
 delete-effect = Tu cuenta se elimina después de un día, con sus aplicaciones y reglas de notificación. Hasta entonces puedes cambiar de opinión. Nadie más puede registrarse con tu nombre.
@@ -412,6 +482,8 @@ notice-email-changed = Tu correo electrónico está actualizado.
 notice-session-ended = Se ha cerrado la sesión en ese navegador.
 notice-sessions-ended = Se ha cerrado la sesión en todos los demás navegadores.
 notice-deletion-cancelled = Tu cuenta se conserva.
+notice-test-sent = La prueba está en camino. La lista de abajo muestra si ha llegado; vuelve a cargar la página para actualizarla.
+notice-test-not-sent = No se ha enviado ninguna prueba: el dispositivo no recibe mensajes en este momento o hay demasiados esperando.
 
 ## Sign up
 
@@ -491,8 +563,8 @@ not-found-advice = Revisa la dirección o vuelve a la aplicación de la que vien
 
 ## Errores de un registro
 
-validation-failed = La validación ha fallado: { $problems }
-validation-list = { $problems }, { $problem }
+validation-failed = La validación ha fallado: { $errors }
+validation-list = { $errors }, { $error }
 
 app-name-blank = El nombre de la aplicación no puede quedar en blanco
 app-name-invalid = El nombre de la aplicación no es válido
@@ -514,7 +586,7 @@ app-website-invalid = El sitio web de la aplicación no es una URL válida
 app-website-too-long = El sitio web de la aplicación es demasiado largo (máximo: { $count } caracteres)
 app-auth-method = El método de autenticación de la aplicación (token_endpoint_auth_method) debe ser client_secret_basic o client_secret_post (no se admiten aplicaciones públicas sin secreto: registra cada instalación de la aplicación para obtener su propio secreto)
 
-account-error = { $field } { $problem }
+account-error = { $field } { $error }
 account-field-username = El nombre de usuario
 account-field-email = El correo electrónico
 account-field-password = La contraseña

@@ -118,6 +118,7 @@ return-button = Continuer vers { $app }
 
 nav-overview = Aperçu
 nav-notifications = Notifications
+nav-devices = Appareils
 nav-rules = Toutes les règles
 nav-try = Essayer un message
 nav-security = Sécurité
@@ -157,7 +158,32 @@ notifications-pause-8-hours = Pause de 8 heures
 notifications-pause-morning = Pause jusqu’à 8 h du matin
 notifications-pause-open = Pause jusqu’à ce que je les réactive
 notifications-resume = Réactiver
-notifications-utc = Toutes les heures de cette page sont en UTC, qui peut différer de votre fuseau horaire. Cela vaut aussi pour 8 h du matin.
+notifications-utc = Les heures de cette page sont en UTC, qui peut différer de votre fuseau horaire. Cela vaut aussi pour 8 h du matin, mais pas pour les heures calmes, qui suivent le fuseau horaire que vous y choisissez.
+notifications-quiet-sentence = Les moments de la semaine où vous voulez du calme, comme la nuit.
+notifications-quiet-off = Les heures calmes sont désactivées.
+notifications-quiet-later = Les heures calmes sont activées. En ce moment, ce n’est pas calme.
+notifications-quiet-until = C’est calme jusqu’à : { $time }.
+notifications-quiet-always = C’est toujours calme.
+notifications-quiet-custom = Une application a défini des heures que cette page ne peut pas afficher. L’enregistrement les remplace.
+notifications-quiet-days = Commence le
+notifications-quiet-monday = Lundi
+notifications-quiet-tuesday = Mardi
+notifications-quiet-wednesday = Mercredi
+notifications-quiet-thursday = Jeudi
+notifications-quiet-friday = Vendredi
+notifications-quiet-saturday = Samedi
+notifications-quiet-sunday = Dimanche
+notifications-quiet-from = De
+notifications-quiet-to = À
+notifications-quiet-to-hint = Si cette heure n’est pas après le début, elle est celle du lendemain.
+notifications-quiet-zone = Fuseau horaire
+notifications-quiet-zone-hint = Par exemple Europe/Paris ou UTC
+notifications-quiet-level = Quel calme ?
+notifications-quiet-important = Sauf pour ce qui est important
+notifications-quiet-important-hint = Vous êtes toujours notifié des mentions, des mots-clés et des invitations, ainsi que des personnes et des salons que vous avez choisis. Les appels et tous les autres messages restent silencieux.
+notifications-quiet-total = Calme total
+notifications-quiet-total-hint = Rien ne vous est notifié, pas même les mentions.
+notifications-quiet-end = Désactiver
 notifications-devices = Appareils
 notifications-all-devices = Tous les appareils
 notifications-device = Ces réglages valent pour les appareils du profil { $profile }. Ils passent avant ceux de tous les appareils.
@@ -231,11 +257,50 @@ notifications-error-id-too-long = C’est trop long pour un identifiant. Veuille
 notifications-error-room-alias = C’est l’adresse d’un salon, pas son identifiant. L’identifiant commence par ! ; votre application l’affiche dans les paramètres du salon.
 notifications-error-person-without-server = Il manque le serveur. L’identifiant d’une personne ressemble à @nom:serveur.
 notifications-error-id-invalid = Ce n’est pas un identifiant. Celui d’une personne ressemble à @nom:serveur, celui d’un salon à !id:serveur.
+notifications-error-quiet-days-missing = Veuillez choisir au moins un jour.
+notifications-error-quiet-time-invalid = Veuillez saisir deux heures, par exemple 22:00 et 07:00.
+notifications-error-quiet-zone-unknown = Ce serveur ne connaît pas ce fuseau horaire. Un fuseau ressemble à Europe/Paris.
+notifications-error-quiet-changed = Les heures calmes ont été modifiées entre-temps, peut-être dans un autre onglet ou une application. Rien n’a été enregistré. Vous les voyez ici dans leur état actuel.
 notifications-error-too-many = Vous avez autant de règles que ce serveur le permet ({ $count }). Veuillez d’abord en supprimer.
 notifications-error-too-large = Vos règles occupent toute la place que ce serveur accorde. Veuillez d’abord en supprimer.
 notifications-error-changed = { $name } a été modifié entre-temps, peut-être dans un autre onglet ou une application. Rien n’a été enregistré. Voici l’état actuel.
 notifications-error-removed = { $name } a été supprimé entre-temps, peut-être dans un autre onglet ou une application. Rien n’a été enregistré.
 notifications-error-other = Enregistrement impossible. Veuillez vérifier votre saisie.
+
+## Devices
+
+devices-intro = Applications et navigateurs qui reçoivent vos notifications.
+devices-off = Ce serveur n’envoie pas de notifications aux appareils.
+devices-none = Aucun appareil ne reçoit encore vos notifications. Connectez-vous avec une application sur un appareil et activez-y les notifications. L’appareil apparaîtra alors ici.
+devices-mastodon = Application Mastodon, par { $host }
+devices-gateway = Application Matrix, par la passerelle { $host }
+devices-web-push = Application Matrix, par { $host }
+devices-waiting = En attente de confirmation par l’application
+devices-disabled = Désactivé dans l’application
+devices-delivered = Dernier envoi réussi : { $time }
+devices-failed = Dernier essai échoué : { $time }
+devices-test = Envoyer un test
+devices-test-body = Les notifications arrivent sur cet appareil.
+devices-error-unreachable = Le service de notification est injoignable.
+devices-error-timeout = Le service de notification n’a pas répondu à temps.
+devices-error-denied = Le service de notification n’accepte pas les messages de ce serveur.
+devices-error-busy = Le service de notification est surchargé et demande à ce serveur d’attendre.
+devices-error-rejected = Le service de notification a refusé le message (statut { $status }).
+devices-error-status = Le service de notification signale une erreur (statut { $status }).
+devices-error-gone = Le service de notification ne connaît plus cet appareil.
+devices-error-forbidden = Ce serveur n’a pas le droit de se connecter à l’adresse du service de notification.
+devices-error-other = Le message n’a pas pu être envoyé.
+deliveries-title = Derniers envois
+deliveries-test = Test
+deliveries-ack = Demande de confirmation de l’appareil
+deliveries-other = Notification
+deliveries-former-device = Un appareil qui n’est plus dans la liste
+deliveries-waiting = En attente depuis : { $time }
+deliveries-next = Prochain essai : { $time }
+deliveries-delivered = Remis : { $time }
+deliveries-dropped = Non remis : { $time }
+deliveries-expired = Non remis à temps : { $time }
+deliveries-removed = Non remis, car l’appareil a été supprimé : { $time }
 
 ## All rules
 
@@ -257,6 +322,7 @@ rules-about-word = Messages avec le mot { $word }
 rules-about-room = Messages du salon { $room }
 rules-about-sender = Messages de { $sender }
 rules-about-other = Règle avec ses propres conditions
+rules-about-quiet-hours = Heures calmes
 rules-about-suppress-notices = Messages de robots
 rules-about-invite-for-me = Invitations à des salons
 rules-about-member-event = Personnes qui arrivent, partent ou changent de nom
@@ -324,6 +390,8 @@ try-because-no-rule = car aucune règle ne convient
 try-because-switched-off = parce que vous avez désactivé « { $switch } »
 try-because-paused = car tout est en pause
 try-because-paused-until = car tout est en pause jusqu’au { $time }
+try-because-quiet = car c’est une période de calme
+try-because-quiet-until = car le calme dure jusqu’au { $time }
 try-because-keyword = à cause de votre mot-clé { $word }
 try-because-muted-word = parce que vous avez mis le mot { $word } en sourdine
 try-because-muted-room = car vous avez mis ce salon en sourdine
@@ -338,6 +406,7 @@ try-because-any-message = à cause de la règle intégrée pour tous les autres 
 try-because-builtin = à cause de la règle intégrée « { $rule } »
 try-room-mention = @room n’a eu aucun effet : il ne compte que venant d’une personne qui peut notifier tout le salon.
 try-ends = Cette règle se termine le { $time }.
+try-applies = Cette règle s’applique jusqu’au { $time }.
 try-trace = Les règles vérifiées
 try-trace-earlier = Règles précédentes, non affichées ici : { $count }.
 try-trace-matched = Elle convient et décide.
@@ -356,6 +425,7 @@ try-trace-no-name = Vous n’avez pas saisi de nom affiché.
 try-trace-members = Le nombre de personnes dans le salon est { $count }, et la règle demande { $expected }.
 try-trace-no-members = Vous n’avez pas saisi le nombre de personnes dans le salon.
 try-trace-permission = Elle ne vaut que pour les personnes qui peuvent notifier tout le salon.
+try-trace-time = La règle s’applique à d’autres moments : à { $zone }, il est { $time }.
 try-trace-unknown = Ce serveur ne connaît pas la condition { $kind }.
 
 ## Security
@@ -400,7 +470,7 @@ only-last-used =
        *[other] Seules les { $count } dernières connexions utilisées sont affichées.
     }
 data-title = Vos données
-data-content = Un fichier avec votre compte, vos applications, vos sessions, vos règles de notification et l’historique de votre compte. Il ne contient aucun mot de passe.
+data-content = Un fichier avec votre compte, vos applications, vos sessions, vos appareils, vos règles de notification et l’historique de votre compte. Il ne contient aucun mot de passe.
 data-button = Télécharger mes données
 delete-title = Supprimer votre compte
 delete-effect = Votre compte sera supprimé après un jour, avec ses applications et ses règles de notification. D’ici là, vous pouvez changer d’avis. Personne d’autre ne pourra s’inscrire sous votre nom.
@@ -412,6 +482,8 @@ notice-email-changed = Votre adresse e-mail est à jour.
 notice-session-ended = Ce navigateur est déconnecté.
 notice-sessions-ended = Tous les autres navigateurs sont déconnectés.
 notice-deletion-cancelled = Votre compte est conservé.
+notice-test-sent = Le test est en route. La liste ci-dessous indique s’il est arrivé ; rechargez la page pour l’actualiser.
+notice-test-not-sent = Aucun test n’a été envoyé : l’appareil ne reçoit pas de messages en ce moment, ou trop de messages l’attendent.
 
 ## Sign up
 
@@ -491,8 +563,8 @@ not-found-advice = Vérifiez l’adresse ou retournez à l’application d’où
 
 ## Erreurs d’une inscription
 
-validation-failed = Échec de la validation : { $problems }
-validation-list = { $problems }, { $problem }
+validation-failed = Échec de la validation : { $errors }
+validation-list = { $errors }, { $error }
 
 app-name-blank = Le nom de l’application ne peut pas être vide
 app-name-invalid = Le nom de l’application n’est pas valide
@@ -514,7 +586,7 @@ app-website-invalid = Le site web de l’application n’est pas une URL valide
 app-website-too-long = L’adresse du site web de l’application est trop longue ({ $count } caractères au maximum)
 app-auth-method = La méthode d’authentification de l’application (token_endpoint_auth_method) doit être client_secret_basic ou client_secret_post (les applications publiques sans secret ne sont pas prises en charge : enregistrez chaque installation de l’application pour obtenir son propre secret)
 
-account-error = { $field } { $problem }
+account-error = { $field } { $error }
 account-field-username = Le nom d’utilisateur
 account-field-email = L’adresse e-mail
 account-field-password = Le mot de passe

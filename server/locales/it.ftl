@@ -118,6 +118,7 @@ return-button = Continua su { $app }
 
 nav-overview = Panoramica
 nav-notifications = Notifiche
+nav-devices = Dispositivi
 nav-rules = Tutte le regole
 nav-try = Prova un messaggio
 nav-security = Sicurezza
@@ -157,7 +158,32 @@ notifications-pause-8-hours = Pausa per 8 ore
 notifications-pause-morning = Pausa fino alle 8:00 del mattino
 notifications-pause-open = Pausa finché non riattivo
 notifications-resume = Riattiva
-notifications-utc = Tutti gli orari di questa pagina sono in UTC, che può differire dal tuo fuso orario. Questo vale anche per le 8:00 del mattino.
+notifications-utc = Gli orari di questa pagina sono in UTC, che può differire dal tuo fuso orario. Questo vale anche per le 8:00 del mattino, ma non per le ore di silenzio, che sono nel fuso orario che scegli per esse.
+notifications-quiet-sentence = I momenti della settimana in cui vuoi silenzio, come la notte.
+notifications-quiet-off = Le ore di silenzio sono disattivate.
+notifications-quiet-later = Le ore di silenzio sono attive. In questo momento non c’è silenzio.
+notifications-quiet-until = C’è silenzio fino a: { $time }.
+notifications-quiet-always = C’è sempre silenzio.
+notifications-quiet-custom = Un’app ha impostato orari che questa pagina non può mostrare. Salvando vengono sostituiti.
+notifications-quiet-days = Inizia di
+notifications-quiet-monday = Lunedì
+notifications-quiet-tuesday = Martedì
+notifications-quiet-wednesday = Mercoledì
+notifications-quiet-thursday = Giovedì
+notifications-quiet-friday = Venerdì
+notifications-quiet-saturday = Sabato
+notifications-quiet-sunday = Domenica
+notifications-quiet-from = Dalle
+notifications-quiet-to = Alle
+notifications-quiet-to-hint = Se non è dopo l’inizio, è un orario del giorno seguente.
+notifications-quiet-zone = Fuso orario
+notifications-quiet-zone-hint = Per esempio Europe/Rome o UTC
+notifications-quiet-level = Quanto silenzio?
+notifications-quiet-important = Tranne ciò che è importante
+notifications-quiet-important-hint = Ricevi ancora notifiche per menzioni, parole chiave e inviti, e per le persone e le stanze che hai scelto. Le chiamate e tutti gli altri messaggi restano silenziosi.
+notifications-quiet-total = Silenzio totale
+notifications-quiet-total-hint = Non ricevi alcuna notifica, nemmeno per le menzioni.
+notifications-quiet-end = Disattiva
 notifications-devices = Dispositivi
 notifications-all-devices = Tutti i dispositivi
 notifications-device = Queste impostazioni valgono per i dispositivi con il profilo { $profile }. Vengono prima di quelle per tutti i dispositivi.
@@ -231,11 +257,50 @@ notifications-error-id-too-long = È troppo lungo per un identificativo. Control
 notifications-error-room-alias = Questo è l’indirizzo di una stanza, non il suo identificativo. L’identificativo comincia con !; la tua app lo mostra nelle impostazioni della stanza.
 notifications-error-person-without-server = Manca il server. L’identificativo di una persona è fatto così: @nome:server
 notifications-error-id-invalid = Questo non è un identificativo. Quello di una persona è come @nome:server, quello di una stanza come !id:server.
+notifications-error-quiet-days-missing = Scegli almeno un giorno.
+notifications-error-quiet-time-invalid = Inserisci due orari, per esempio 22:00 e 07:00.
+notifications-error-quiet-zone-unknown = Questo server non conosce questo fuso orario. Un fuso orario è come Europe/Rome.
+notifications-error-quiet-changed = Le ore di silenzio sono state cambiate nel frattempo, forse in un’altra scheda o app. Non è stato salvato nulla. Qui le vedi come sono ora.
 notifications-error-too-many = Hai tante regole quante ne permette questo server ({ $count }). Prima rimuovine alcune.
 notifications-error-too-large = Le tue regole occupano tutto lo spazio permesso da questo server. Prima rimuovine alcune.
 notifications-error-changed = { $name } nel frattempo è cambiato, forse in un’altra scheda o app. Non è stato salvato nulla. Qui vedi com’è ora.
 notifications-error-removed = { $name } nel frattempo è stato rimosso, forse in un’altra scheda o app. Non è stato salvato nulla.
 notifications-error-other = Non è stato possibile salvare. Controlla ciò che hai inserito.
+
+## Devices
+
+devices-intro = App e browser che ricevono le tue notifiche.
+devices-off = Questo server non invia notifiche ai dispositivi.
+devices-none = Nessun dispositivo riceve ancora le tue notifiche. Accedi con un’app su un dispositivo e attiva lì le notifiche. Il dispositivo apparirà qui.
+devices-mastodon = App per Mastodon, tramite { $host }
+devices-gateway = App per Matrix, tramite il gateway { $host }
+devices-web-push = App per Matrix, tramite { $host }
+devices-waiting = In attesa della conferma dell’app
+devices-disabled = Disattivato nell’app
+devices-delivered = Ultima consegna: { $time }
+devices-failed = Ultimo tentativo fallito: { $time }
+devices-test = Invia una prova
+devices-test-body = Le notifiche arrivano su questo dispositivo.
+devices-error-unreachable = Il servizio di notifica non è raggiungibile.
+devices-error-timeout = Il servizio di notifica non ha risposto in tempo.
+devices-error-denied = Il servizio di notifica non accetta messaggi da questo server.
+devices-error-busy = Il servizio di notifica è sovraccarico e chiede a questo server di aspettare.
+devices-error-rejected = Il servizio di notifica ha rifiutato il messaggio (stato { $status }).
+devices-error-status = Il servizio di notifica segnala un errore (stato { $status }).
+devices-error-gone = Il servizio di notifica non conosce più questo dispositivo.
+devices-error-forbidden = Questo server non può collegarsi all’indirizzo del servizio di notifica.
+devices-error-other = Non è stato possibile inviare il messaggio.
+deliveries-title = Ultime consegne
+deliveries-test = Prova
+deliveries-ack = Richiesta di confermare il dispositivo
+deliveries-other = Notifica
+deliveries-former-device = Un dispositivo che non è più nell’elenco
+deliveries-waiting = In attesa da: { $time }
+deliveries-next = Prossimo tentativo: { $time }
+deliveries-delivered = Consegnato: { $time }
+deliveries-dropped = Non consegnato: { $time }
+deliveries-expired = Non consegnato in tempo: { $time }
+deliveries-removed = Non consegnato, perché il dispositivo è stato rimosso: { $time }
 
 ## All rules
 
@@ -257,6 +322,7 @@ rules-about-word = Messaggi con la parola { $word }
 rules-about-room = Messaggi nella stanza { $room }
 rules-about-sender = Messaggi di { $sender }
 rules-about-other = Regola con condizioni proprie
+rules-about-quiet-hours = Ore di silenzio
 rules-about-suppress-notices = Messaggi dei bot
 rules-about-invite-for-me = Inviti a stanze
 rules-about-member-event = Persone che entrano, escono o cambiano nome
@@ -324,6 +390,8 @@ try-because-no-rule = perché nessuna regola corrisponde
 try-because-switched-off = perché hai disattivato «{ $switch }»
 try-because-paused = perché tutto è in pausa
 try-because-paused-until = perché tutto è in pausa fino a { $time }
+try-because-quiet = perché sono ore di silenzio
+try-because-quiet-until = perché c’è silenzio fino a { $time }
 try-because-keyword = per la tua parola chiave { $word }
 try-because-muted-word = perché hai silenziato la parola { $word }
 try-because-muted-room = perché hai silenziato questa stanza
@@ -338,6 +406,7 @@ try-because-any-message = per la regola predefinita per tutti gli altri messaggi
 try-because-builtin = per la regola predefinita «{ $rule }»
 try-room-mention = @room non ha avuto effetto: conta solo se lo scrive chi può avvisare tutta la stanza.
 try-ends = Quella regola finisce il { $time }.
+try-applies = Quella regola vale fino a { $time }.
 try-trace = Le regole controllate
 try-trace-earlier = Regole precedenti, non mostrate qui: { $count }.
 try-trace-matched = Corrisponde e decide.
@@ -356,6 +425,7 @@ try-trace-no-name = Non hai inserito un nome visualizzato.
 try-trace-members = Il numero di persone nella stanza è { $count }, e la regola chiede { $expected }.
 try-trace-no-members = Non hai inserito il numero di persone nella stanza.
 try-trace-permission = Vale solo per chi può avvisare tutta la stanza.
+try-trace-time = La regola vale in altri orari: in { $zone } sono le { $time }.
 try-trace-unknown = Questo server non conosce la condizione { $kind }.
 
 ## Security
@@ -400,7 +470,7 @@ only-last-used =
        *[other] Qui sono mostrati solo gli ultimi { $count } usati.
     }
 data-title = I tuoi dati
-data-content = Un file con il tuo account, le app, le sessioni, le regole di notifica e un registro di ciò che è successo al tuo account. Non contiene password.
+data-content = Un file con il tuo account, le app, le sessioni, i dispositivi, le regole di notifica e un registro di ciò che è successo al tuo account. Non contiene password.
 data-button = Scarica i miei dati
 delete-title = Elimina il tuo account
 delete-effect = Il tuo account viene eliminato dopo un giorno, con le sue app e le regole di notifica. Fino ad allora puoi cambiare idea. Nessun altro può registrarsi con il tuo nome.
@@ -412,6 +482,8 @@ notice-email-changed = Il tuo indirizzo e-mail è aggiornato.
 notice-session-ended = Quel browser è stato disconnesso.
 notice-sessions-ended = Tutti gli altri browser sono stati disconnessi.
 notice-deletion-cancelled = Il tuo account resta.
+notice-test-sent = La prova è in viaggio. L’elenco qui sotto mostra se è arrivata; ricarica la pagina per aggiornarlo.
+notice-test-not-sent = Non è stata inviata nessuna prova: il dispositivo al momento non riceve messaggi, oppure troppi lo stanno aspettando.
 
 ## Sign up
 
@@ -491,8 +563,8 @@ not-found-advice = Controlla l’indirizzo o torna all’app da cui vieni.
 
 ## Errori di una registrazione
 
-validation-failed = Convalida non riuscita: { $problems }
-validation-list = { $problems }, { $problem }
+validation-failed = Convalida non riuscita: { $errors }
+validation-list = { $errors }, { $error }
 
 app-name-blank = Il nome dell’app non può essere vuoto
 app-name-invalid = Il nome dell’app non è valido
@@ -514,7 +586,7 @@ app-website-invalid = Il sito web dell’app non è un URL valido
 app-website-too-long = L’indirizzo del sito web dell’app è troppo lungo (massimo { $count } caratteri)
 app-auth-method = Il metodo di autenticazione dell’app (token_endpoint_auth_method) deve essere client_secret_basic o client_secret_post (le app pubbliche senza segreto non sono supportate: registra ogni installazione dell’app per ottenere il suo segreto)
 
-account-error = { $field } { $problem }
+account-error = { $field } { $error }
 account-field-username = Il nome utente
 account-field-email = L’indirizzo e-mail
 account-field-password = La password

@@ -114,6 +114,7 @@ return-button = { $app } に進む
 
 nav-overview = 概要
 nav-notifications = 通知
+nav-devices = 端末
 nav-rules = すべてのルール
 nav-try = メッセージで試す
 nav-security = セキュリティ
@@ -153,7 +154,32 @@ notifications-pause-8-hours = 8 時間一時停止
 notifications-pause-morning = 朝 8:00 まで一時停止
 notifications-pause-open = 自分でオンにするまで一時停止
 notifications-resume = もう一度オンにする
-notifications-utc = このページの時刻はすべて UTC で、お住まいの地域の時刻とは異なることがあります。朝 8:00 も UTC です。
+notifications-utc = このページの時刻は UTC で、お住まいの地域の時刻とは異なることがあります。朝 8:00 も UTC です。ただし、おやすみ時間の時刻は、そこで選ぶタイムゾーンのものです。
+notifications-quiet-sentence = 夜間など、毎週静かにしたい時間です。
+notifications-quiet-off = おやすみ時間はオフです。
+notifications-quiet-later = おやすみ時間はオンです。今はおやすみ時間ではありません。
+notifications-quiet-until = { $time }までおやすみ時間です。
+notifications-quiet-always = いつもおやすみ時間です。
+notifications-quiet-custom = アプリが設定した時間は、このページでは表示できません。保存すると置き換えられます。
+notifications-quiet-days = 始まる曜日
+notifications-quiet-monday = 月曜日
+notifications-quiet-tuesday = 火曜日
+notifications-quiet-wednesday = 水曜日
+notifications-quiet-thursday = 木曜日
+notifications-quiet-friday = 金曜日
+notifications-quiet-saturday = 土曜日
+notifications-quiet-sunday = 日曜日
+notifications-quiet-from = 開始
+notifications-quiet-to = 終了
+notifications-quiet-to-hint = 開始より後でない場合は、翌日の時刻になります。
+notifications-quiet-zone = タイムゾーン
+notifications-quiet-zone-hint = 例：Asia/Tokyo または UTC
+notifications-quiet-level = 静かさ
+notifications-quiet-important = 大切なものを除く
+notifications-quiet-important-hint = メンション、キーワード、招待、選んだ人やルームは引き続き通知されます。通話とその他のメッセージは通知されません。
+notifications-quiet-total = 完全に静か
+notifications-quiet-total-hint = メンションも含め、何も通知されません。
+notifications-quiet-end = オフにする
 notifications-devices = 端末
 notifications-all-devices = すべての端末
 notifications-device = これはプロファイル { $profile } の端末の設定です。すべての端末の設定より優先されます。
@@ -227,11 +253,50 @@ notifications-error-id-too-long = ID としては長すぎます。確認して�
 notifications-error-room-alias = これはルームのアドレスで、ID ではありません。ID は ! で始まり、アプリのルーム設定に表示されます。
 notifications-error-person-without-server = サーバーがありません。人の ID は @name:server の形です。
 notifications-error-id-invalid = これは ID ではありません。人の ID は @name:server、ルームの ID は !id:server の形です。
+notifications-error-quiet-days-missing = 曜日を一つ以上選んでください。
+notifications-error-quiet-time-invalid = 時刻を二つ入力してください。例：22:00 と 07:00。
+notifications-error-quiet-zone-unknown = このサーバーはこのタイムゾーンに対応していません。タイムゾーンは Asia/Tokyo のような形です。
+notifications-error-quiet-changed = おやすみ時間はその間に、おそらく別のタブやアプリで変更されました。何も保存されていません。ここには現在の状態が表示されています。
 notifications-error-too-many = このサーバーで作成できるルールの上限（{ $count }）に達しています。先にいくつか削除してください。
 notifications-error-too-large = ルールがこのサーバーの容量の上限に達しています。先にいくつか削除してください。
 notifications-error-changed = { $name } は、その間に別のタブかアプリで変更されたようです。何も保存していません。ここには現在の状態が表示されています。
 notifications-error-removed = { $name } は、その間に別のタブかアプリで削除されたようです。何も保存していません。
 notifications-error-other = 保存できませんでした。入力内容を確認してください。
+
+## Devices
+
+devices-intro = 通知を受け取るアプリとブラウザーです。
+devices-off = このサーバーは端末に通知を送りません。
+devices-none = 通知を受け取る端末はまだありません。端末のアプリでログインし、そこで通知をオンにすると、ここに表示されます。
+devices-mastodon = Mastodon アプリ（{ $host } 経由）
+devices-gateway = Matrix アプリ（ゲートウェイ { $host } 経由）
+devices-web-push = Matrix アプリ（{ $host } 経由）
+devices-waiting = アプリの確認待ち
+devices-disabled = アプリでオフになっています
+devices-delivered = 最後の配信：{ $time }
+devices-failed = 最後の失敗：{ $time }
+devices-test = テストを送信
+devices-test-body = 通知はこの端末に届きます。
+devices-error-unreachable = プッシュサービスに接続できません。
+devices-error-timeout = プッシュサービスから時間内に応答がありませんでした。
+devices-error-denied = プッシュサービスはこのサーバーからのメッセージを受け付けません。
+devices-error-busy = プッシュサービスが混み合っており、待つように求めています。
+devices-error-rejected = プッシュサービスがメッセージを拒否しました（ステータス { $status }）。
+devices-error-status = プッシュサービスでエラーが発生しました（ステータス { $status }）。
+devices-error-gone = プッシュサービスにこの端末の登録がなくなっています。
+devices-error-forbidden = このサーバーはプッシュサービスのアドレスへの接続を許可されていません。
+devices-error-other = メッセージを送信できませんでした。
+deliveries-title = 最近の配信
+deliveries-test = テスト
+deliveries-ack = 端末の確認のお願い
+deliveries-other = 通知
+deliveries-former-device = 一覧にない端末
+deliveries-waiting = 待機中（{ $time } から）
+deliveries-next = 次の送信：{ $time }
+deliveries-delivered = 配信済み：{ $time }
+deliveries-dropped = 配信できませんでした：{ $time }
+deliveries-expired = 時間内に配信できませんでした：{ $time }
+deliveries-removed = 端末が削除されたため配信されませんでした：{ $time }
 
 ## All rules
 
@@ -253,6 +318,7 @@ rules-about-word = { $word } を含むメッセージ
 rules-about-room = ルーム { $room } のメッセージ
 rules-about-sender = { $sender } からのメッセージ
 rules-about-other = 独自の条件を持つルール
+rules-about-quiet-hours = おやすみ時間
 rules-about-suppress-notices = ボットのメッセージ
 rules-about-invite-for-me = ルームへの招待
 rules-about-member-event = 人の参加、退出、名前の変更
@@ -320,6 +386,8 @@ try-because-no-rule = 当てはまるルールがないため
 try-because-switched-off = 「{ $switch }」をオフにしているため
 try-because-paused = すべての通知を止めているため
 try-because-paused-until = { $time } まですべての通知を止めているため
+try-because-quiet = おやすみ時間のため
+try-because-quiet-until = { $time } までおやすみ時間のため
 try-because-keyword = キーワード { $word } があるため
 try-because-muted-word = 言葉 { $word } をミュートしているため
 try-because-muted-room = このルームをミュートしているため
@@ -334,6 +402,7 @@ try-because-any-message = その他すべてのメッセージ用の組み込み
 try-because-builtin = 組み込みルール「{ $rule }」があるため
 try-room-mention = @room の効果はありませんでした。@room はルームの全員に通知できる送信者が書いた場合だけ有効です。
 try-ends = このルールは { $time } に終わります。
+try-applies = このルールは { $time } まで有効です。
 try-trace = 調べたルール
 try-trace-earlier = ここに表示されていない前のルール：{ $count }件。
 try-trace-matched = 当てはまり、適用されます。
@@ -352,6 +421,7 @@ try-trace-no-name = 表示名が入力されていません。
 try-trace-members = ルームの人数は { $count } ですが、ルールの条件は { $expected } です。
 try-trace-no-members = ルームの人数が入力されていません。
 try-trace-permission = 送信者がルームの全員に通知できる場合だけ当てはまります。
+try-trace-time = このルールは別の時間帯に有効です。{ $zone } は今 { $time } です。
 try-trace-unknown = このサーバーは条件 { $kind } に対応していません。
 
 ## Security
@@ -380,7 +450,7 @@ used-never = まだ使われていません
 tokens-count = ログイン { $count } 件
 only-last-used = 最近使われた { $count } 件だけを表示しています。
 data-title = あなたのデータ
-data-content = アカウント、アプリ、セッション、通知ルール、アカウントの記録を 1 つのファイルにまとめます。パスワードは含まれません。
+data-content = アカウント、アプリ、セッション、端末、通知ルール、アカウントの記録を 1 つのファイルにまとめます。パスワードは含まれません。
 data-button = データをダウンロード
 delete-title = アカウントの削除
 delete-effect = アカウントは 1 日後に、アプリと通知ルールとともに削除されます。それまでは取り消せます。あなたの名前でほかの人が登録することはできません。
@@ -392,6 +462,8 @@ notice-email-changed = メールアドレスを更新しました。
 notice-session-ended = そのブラウザーをログアウトしました。
 notice-sessions-ended = ほかのブラウザーをすべてログアウトしました。
 notice-deletion-cancelled = アカウントはそのまま残ります。
+notice-test-sent = テストを送信しています。届いたかどうかは下の一覧でわかります。最新の状態を見るには、ページを再読み込みしてください。
+notice-test-not-sent = テストは送信されませんでした。この端末は今メッセージを受け取らないか、待機中のメッセージが多すぎます。
 
 ## Sign up
 
@@ -471,8 +543,8 @@ not-found-advice = アドレスを確認するか、元のアプリに戻って�
 
 ## 登録のエラー
 
-validation-failed = 入力内容に問題があります：{ $problems }
-validation-list = { $problems }、{ $problem }
+validation-failed = 入力内容に問題があります：{ $errors }
+validation-list = { $errors }、{ $error }
 
 app-name-blank = アプリ名を入力してください
 app-name-invalid = アプリ名が無効です
@@ -494,7 +566,7 @@ app-website-invalid = アプリのウェブサイトが有効な URL ではあ�
 app-website-too-long = アプリのウェブサイトの URL が長すぎます（最大 { $count } 文字）
 app-auth-method = アプリの認証方式（token_endpoint_auth_method）は client_secret_basic または client_secret_post にしてください（シークレットのない公開アプリには対応していません。インストールごとにアプリを登録し、専用のシークレットを取得してください）
 
-account-error = { $field }：{ $problem }
+account-error = { $field }：{ $error }
 account-field-username = ユーザー名
 account-field-email = メールアドレス
 account-field-password = パスワード

@@ -118,6 +118,7 @@ return-button = Verder naar { $app }
 
 nav-overview = Overzicht
 nav-notifications = Meldingen
+nav-devices = Apparaten
 nav-rules = Alle regels
 nav-try = Bericht uitproberen
 nav-security = Beveiliging
@@ -157,7 +158,32 @@ notifications-pause-8-hours = 8 uur pauzeren
 notifications-pause-morning = Pauzeren tot 8.00 uur ’s ochtends
 notifications-pause-open = Pauzeren tot ik het weer aanzet
 notifications-resume = Weer aanzetten
-notifications-utc = Alle tijden op deze pagina zijn in UTC, die kan afwijken van je tijdzone. Dat geldt ook voor 8.00 uur ’s ochtends.
+notifications-utc = De tijden op deze pagina zijn in UTC, die kan afwijken van je tijdzone. Dat geldt ook voor 8.00 uur ’s ochtends, maar niet voor de tijden van de stille uren: die zijn in de tijdzone die je daarvoor kiest.
+notifications-quiet-sentence = Tijden in de week waarop je rust wilt, zoals de nacht.
+notifications-quiet-off = Stille uren staan uit.
+notifications-quiet-later = Stille uren staan aan. Op dit moment is het niet stil.
+notifications-quiet-until = Het is stil tot { $time }.
+notifications-quiet-always = Het is altijd stil.
+notifications-quiet-custom = Een app heeft tijden ingesteld die deze pagina niet kan tonen. Opslaan vervangt ze.
+notifications-quiet-days = Begint op
+notifications-quiet-monday = Maandag
+notifications-quiet-tuesday = Dinsdag
+notifications-quiet-wednesday = Woensdag
+notifications-quiet-thursday = Donderdag
+notifications-quiet-friday = Vrijdag
+notifications-quiet-saturday = Zaterdag
+notifications-quiet-sunday = Zondag
+notifications-quiet-from = Van
+notifications-quiet-to = Tot
+notifications-quiet-to-hint = Als dit niet na het begin is, is het een tijd op de volgende dag.
+notifications-quiet-zone = Tijdzone
+notifications-quiet-zone-hint = Bijvoorbeeld Europe/Amsterdam of UTC
+notifications-quiet-level = Hoe stil?
+notifications-quiet-important = Behalve wat belangrijk is
+notifications-quiet-important-hint = Je krijgt nog meldingen van vermeldingen, trefwoorden en uitnodigingen, en van personen en kamers die je hebt gekozen. Oproepen en alle andere berichten blijven stil.
+notifications-quiet-total = Helemaal stil
+notifications-quiet-total-hint = Je krijgt nergens meldingen van, ook niet van vermeldingen.
+notifications-quiet-end = Uitzetten
 notifications-devices = Apparaten
 notifications-all-devices = Alle apparaten
 notifications-device = Deze instellingen zijn voor apparaten met het profiel { $profile }. Ze gaan vóór die van alle apparaten.
@@ -231,11 +257,50 @@ notifications-error-id-too-long = Dit is te lang voor een id. Controleer hem.
 notifications-error-room-alias = Dit is het adres van een kamer, niet de id. De id begint met !; je app toont hem in de instellingen van de kamer.
 notifications-error-person-without-server = De server ontbreekt. De id van een persoon ziet er zo uit: @naam:server
 notifications-error-id-invalid = Dit is geen id. De id van een persoon ziet eruit als @naam:server, die van een kamer als !id:server.
+notifications-error-quiet-days-missing = Kies minstens één dag.
+notifications-error-quiet-time-invalid = Vul twee tijden in, bijvoorbeeld 22:00 en 07:00.
+notifications-error-quiet-zone-unknown = Deze server kent deze tijdzone niet. Een tijdzone ziet eruit als Europe/Amsterdam.
+notifications-error-quiet-changed = De stille uren zijn intussen gewijzigd, misschien in een ander tabblad of een app. Er is niets opgeslagen. Je ziet ze hier zoals ze nu zijn.
 notifications-error-too-many = Je hebt zoveel regels als deze server toestaat ({ $count }). Verwijder er eerst een paar.
 notifications-error-too-large = Je regels nemen alle ruimte in die deze server toestaat. Verwijder er eerst een paar.
 notifications-error-changed = { $name } is intussen gewijzigd, misschien in een ander tabblad of een app. Er is niets opgeslagen. Hier zie je hoe het nu is.
 notifications-error-removed = { $name } is intussen verwijderd, misschien in een ander tabblad of een app. Er is niets opgeslagen.
 notifications-error-other = Dit kon niet worden opgeslagen. Controleer wat je hebt ingevuld.
+
+## Devices
+
+devices-intro = Apps en browsers die je meldingen ontvangen.
+devices-off = Deze server stuurt geen meldingen naar apparaten.
+devices-none = Er is nog geen apparaat dat je meldingen ontvangt. Log op een apparaat in met een app en zet daar meldingen aan. Dan verschijnt het apparaat hier.
+devices-mastodon = Mastodon-app, via { $host }
+devices-gateway = Matrix-app, via de gateway { $host }
+devices-web-push = Matrix-app, via { $host }
+devices-waiting = De app moet nog bevestigen
+devices-disabled = Uitgezet in de app
+devices-delivered = Laatst bezorgd: { $time }
+devices-failed = Laatste poging mislukt: { $time }
+devices-test = Test versturen
+devices-test-body = Meldingen komen op dit apparaat aan.
+devices-error-unreachable = De pushdienst is niet bereikbaar.
+devices-error-timeout = De pushdienst heeft niet op tijd geantwoord.
+devices-error-denied = De pushdienst accepteert geen berichten van deze server.
+devices-error-busy = De pushdienst is overbelast en vraagt deze server te wachten.
+devices-error-rejected = De pushdienst heeft het bericht geweigerd (status { $status }).
+devices-error-status = De pushdienst meldt een fout (status { $status }).
+devices-error-gone = De pushdienst kent dit apparaat niet meer.
+devices-error-forbidden = Deze server mag geen verbinding maken met het adres van de pushdienst.
+devices-error-other = Het bericht kon niet worden verstuurd.
+deliveries-title = Laatste bezorgingen
+deliveries-test = Test
+deliveries-ack = Verzoek om het apparaat te bevestigen
+deliveries-other = Melding
+deliveries-former-device = Een apparaat dat niet meer in de lijst staat
+deliveries-waiting = Wacht sinds { $time }
+deliveries-next = Volgende poging: { $time }
+deliveries-delivered = Bezorgd: { $time }
+deliveries-dropped = Niet bezorgd: { $time }
+deliveries-expired = Niet op tijd bezorgd: { $time }
+deliveries-removed = Niet bezorgd, omdat het apparaat is verwijderd: { $time }
 
 ## All rules
 
@@ -257,6 +322,7 @@ rules-about-word = Berichten met het woord { $word }
 rules-about-room = Berichten in de kamer { $room }
 rules-about-sender = Berichten van { $sender }
 rules-about-other = Regel met eigen voorwaarden
+rules-about-quiet-hours = Stille uren
 rules-about-suppress-notices = Berichten van bots
 rules-about-invite-for-me = Uitnodigingen voor kamers
 rules-about-member-event = Mensen die komen, gaan of hun naam wijzigen
@@ -324,6 +390,8 @@ try-because-no-rule = omdat geen enkele regel past
 try-because-switched-off = omdat je ‘{ $switch }’ hebt uitgezet
 try-because-paused = omdat alles is gepauzeerd
 try-because-paused-until = omdat alles tot { $time } is gepauzeerd
+try-because-quiet = omdat het nu stille uren zijn
+try-because-quiet-until = omdat het stil is tot { $time }
 try-because-keyword = door je trefwoord { $word }
 try-because-muted-word = omdat je het woord { $word } hebt gedempt
 try-because-muted-room = omdat je deze kamer hebt gedempt
@@ -338,6 +406,7 @@ try-because-any-message = door de ingebouwde regel voor alle overige berichten
 try-because-builtin = door de ingebouwde regel ‘{ $rule }’
 try-room-mention = @room had geen effect: het telt alleen van een afzender die iedereen in de kamer mag waarschuwen.
 try-ends = Die regel eindigt op { $time }.
+try-applies = Die regel geldt tot { $time }.
 try-trace = De bekeken regels
 try-trace-earlier = Eerdere regels, die hier niet te zien zijn: { $count }.
 try-trace-matched = Hij past en beslist.
@@ -356,6 +425,7 @@ try-trace-no-name = Je hebt geen weergavenaam ingevuld.
 try-trace-members = Het aantal personen in de kamer is { $count }, en de regel vraagt { $expected }.
 try-trace-no-members = Je hebt het aantal personen in de kamer niet ingevuld.
 try-trace-permission = Hij geldt alleen voor afzenders die iedereen in de kamer mogen waarschuwen.
+try-trace-time = De regel geldt op andere tijden: in { $zone } is het { $time }.
 try-trace-unknown = Deze server kent de voorwaarde { $kind } niet.
 
 ## Security
@@ -400,7 +470,7 @@ only-last-used =
        *[other] Alleen de { $count } laatst gebruikte staan hier.
     }
 data-title = Je gegevens
-data-content = Een bestand met je account, apps, sessies en meldingsregels, en een overzicht van wat er met je account is gebeurd. Er staan geen wachtwoorden in.
+data-content = Een bestand met je account, apps, sessies, apparaten en meldingsregels, en een overzicht van wat er met je account is gebeurd. Er staan geen wachtwoorden in.
 data-button = Mijn gegevens downloaden
 delete-title = Je account verwijderen
 delete-effect = Je account wordt na een dag verwijderd, met de apps en meldingsregels. Tot die tijd kun je je bedenken. Niemand anders kan zich met jouw naam registreren.
@@ -412,6 +482,8 @@ notice-email-changed = Je e-mailadres is bijgewerkt.
 notice-session-ended = Die browser is uitgelogd.
 notice-sessions-ended = Alle andere browsers zijn uitgelogd.
 notice-deletion-cancelled = Je account blijft bestaan.
+notice-test-sent = De test is onderweg. In de lijst hieronder zie je of hij is aangekomen; laad de pagina opnieuw om die bij te werken.
+notice-test-not-sent = Er is geen test verstuurd: het apparaat krijgt nu geen berichten, of er wachten er te veel op.
 
 ## Sign up
 
@@ -491,8 +563,8 @@ not-found-advice = Controleer het adres of ga terug naar de app waar je vandaan 
 
 ## Fouten van een registratie
 
-validation-failed = Controle mislukt: { $problems }
-validation-list = { $problems }, { $problem }
+validation-failed = Controle mislukt: { $errors }
+validation-list = { $errors }, { $error }
 
 app-name-blank = Naam van de app mag niet leeg zijn
 app-name-invalid = Naam van de app is ongeldig
@@ -514,7 +586,7 @@ app-website-invalid = Website van de app is geen geldige URL
 app-website-too-long = Website van de app is te lang (maximaal { $count } tekens)
 app-auth-method = Authenticatiemethode van de app (token_endpoint_auth_method) moet client_secret_basic of client_secret_post zijn (openbare apps zonder geheim worden niet ondersteund: registreer elke installatie van de app om een eigen geheim te krijgen)
 
-account-error = { $field } { $problem }
+account-error = { $field } { $error }
 account-field-username = Gebruikersnaam
 account-field-email = E-mailadres
 account-field-password = Wachtwoord

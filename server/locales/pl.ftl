@@ -120,6 +120,7 @@ return-button = Przejdź do aplikacji { $app }
 
 nav-overview = Przegląd
 nav-notifications = Powiadomienia
+nav-devices = Urządzenia
 nav-rules = Wszystkie reguły
 nav-try = Wypróbuj wiadomość
 nav-security = Bezpieczeństwo
@@ -159,7 +160,32 @@ notifications-pause-8-hours = Wstrzymaj na 8 godzin
 notifications-pause-morning = Wstrzymaj do 8:00 rano
 notifications-pause-open = Wstrzymaj, dopóki nie włączę
 notifications-resume = Włącz ponownie
-notifications-utc = Wszystkie godziny na tej stronie są podane w UTC, która może się różnić od Twojej strefy czasowej. Dotyczy to także 8:00 rano.
+notifications-utc = Godziny na tej stronie są podane w UTC, która może się różnić od Twojej strefy czasowej. Dotyczy to także 8:00 rano, ale nie godzin ciszy, które są w wybranej dla nich strefie czasowej.
+notifications-quiet-sentence = Pory tygodnia, w których chcesz mieć ciszę, na przykład noc.
+notifications-quiet-off = Godziny ciszy są wyłączone.
+notifications-quiet-later = Godziny ciszy są włączone. W tej chwili nie ma ciszy.
+notifications-quiet-until = Cisza trwa do: { $time }.
+notifications-quiet-always = Cisza trwa zawsze.
+notifications-quiet-custom = Aplikacja ustawiła pory, których ta strona nie może pokazać. Zapisanie je zastąpi.
+notifications-quiet-days = Początek
+notifications-quiet-monday = Poniedziałek
+notifications-quiet-tuesday = Wtorek
+notifications-quiet-wednesday = Środa
+notifications-quiet-thursday = Czwartek
+notifications-quiet-friday = Piątek
+notifications-quiet-saturday = Sobota
+notifications-quiet-sunday = Niedziela
+notifications-quiet-from = Od
+notifications-quiet-to = Do
+notifications-quiet-to-hint = Jeśli nie jest później niż początek, to godzina następnego dnia.
+notifications-quiet-zone = Strefa czasowa
+notifications-quiet-zone-hint = Na przykład Europe/Warsaw lub UTC
+notifications-quiet-level = Jak cicho?
+notifications-quiet-important = Oprócz tego, co ważne
+notifications-quiet-important-hint = Nadal otrzymujesz powiadomienia o wzmiankach, słowach kluczowych i zaproszeniach oraz od wybranych osób i z wybranych pokojów. Połączenia i wszystkie inne wiadomości są ciche.
+notifications-quiet-total = Całkowita cisza
+notifications-quiet-total-hint = Nie otrzymujesz żadnych powiadomień, nawet o wzmiankach.
+notifications-quiet-end = Wyłącz
 notifications-devices = Urządzenia
 notifications-all-devices = Wszystkie urządzenia
 notifications-device = Te ustawienia dotyczą urządzeń z profilem { $profile }. Mają pierwszeństwo przed ustawieniami wszystkich urządzeń.
@@ -233,11 +259,50 @@ notifications-error-id-too-long = To za długie na identyfikator. Sprawdź go.
 notifications-error-room-alias = To adres pokoju, a nie jego identyfikator. Identyfikator zaczyna się od !; Twoja aplikacja pokazuje go w ustawieniach pokoju.
 notifications-error-person-without-server = Brakuje serwera. Identyfikator osoby wygląda tak: @nazwa:serwer
 notifications-error-id-invalid = To nie jest identyfikator. Identyfikator osoby wygląda jak @nazwa:serwer, a pokoju jak !id:serwer.
+notifications-error-quiet-days-missing = Wybierz co najmniej jeden dzień.
+notifications-error-quiet-time-invalid = Wpisz dwie godziny, na przykład 22:00 i 07:00.
+notifications-error-quiet-zone-unknown = Ten serwer nie zna tej strefy czasowej. Strefa czasowa wygląda jak Europe/Warsaw.
+notifications-error-quiet-changed = Godziny ciszy zostały w międzyczasie zmienione, być może w innej karcie lub aplikacji. Nic nie zostało zapisane. Tutaj widzisz je w obecnym stanie.
 notifications-error-too-many = Masz tyle reguł, na ile pozwala ten serwer ({ $count }). Najpierw usuń kilka z nich.
 notifications-error-too-large = Twoje reguły zajmują całe miejsce, na które pozwala ten serwer. Najpierw usuń kilka z nich.
 notifications-error-changed = W międzyczasie zmieniono: { $name }, być może w innej karcie lub aplikacji. Nic nie zapisano. Poniżej widać obecny stan.
 notifications-error-removed = W międzyczasie usunięto: { $name }, być może w innej karcie lub aplikacji. Nic nie zapisano.
 notifications-error-other = Nie udało się zapisać. Sprawdź, co wpisano.
+
+## Devices
+
+devices-intro = Aplikacje i przeglądarki, które otrzymują Twoje powiadomienia.
+devices-off = Ten serwer nie wysyła powiadomień na urządzenia.
+devices-none = Żadne urządzenie nie otrzymuje jeszcze Twoich powiadomień. Zaloguj się w aplikacji na urządzeniu i włącz tam powiadomienia. Wtedy urządzenie pojawi się tutaj.
+devices-mastodon = Aplikacja Mastodon, przez { $host }
+devices-gateway = Aplikacja Matrix, przez bramkę { $host }
+devices-web-push = Aplikacja Matrix, przez { $host }
+devices-waiting = Czeka na potwierdzenie przez aplikację
+devices-disabled = Wyłączone w aplikacji
+devices-delivered = Ostatnio dostarczono: { $time }
+devices-failed = Ostatnia próba nieudana: { $time }
+devices-test = Wyślij test
+devices-test-body = Powiadomienia docierają na to urządzenie.
+devices-error-unreachable = Nie można połączyć się z usługą powiadomień.
+devices-error-timeout = Usługa powiadomień nie odpowiedziała na czas.
+devices-error-denied = Usługa powiadomień nie przyjmuje wiadomości z tego serwera.
+devices-error-busy = Usługa powiadomień jest przeciążona i prosi ten serwer, aby poczekał.
+devices-error-rejected = Usługa powiadomień odrzuciła wiadomość (status { $status }).
+devices-error-status = Usługa powiadomień zgłasza błąd (status { $status }).
+devices-error-gone = Usługa powiadomień nie zna już tego urządzenia.
+devices-error-forbidden = Ten serwer nie może łączyć się z adresem usługi powiadomień.
+devices-error-other = Nie udało się wysłać wiadomości.
+deliveries-title = Ostatnie dostawy
+deliveries-test = Test
+deliveries-ack = Prośba o potwierdzenie urządzenia
+deliveries-other = Powiadomienie
+deliveries-former-device = Urządzenie, którego nie ma już na liście
+deliveries-waiting = Czeka od: { $time }
+deliveries-next = Następna próba: { $time }
+deliveries-delivered = Dostarczono: { $time }
+deliveries-dropped = Nie dostarczono: { $time }
+deliveries-expired = Nie dostarczono na czas: { $time }
+deliveries-removed = Nie dostarczono, ponieważ urządzenie usunięto: { $time }
 
 ## All rules
 
@@ -259,6 +324,7 @@ rules-about-word = Wiadomości ze słowem { $word }
 rules-about-room = Wiadomości w pokoju { $room }
 rules-about-sender = Wiadomości od { $sender }
 rules-about-other = Reguła z własnymi warunkami
+rules-about-quiet-hours = Godziny ciszy
 rules-about-suppress-notices = Wiadomości od botów
 rules-about-invite-for-me = Zaproszenia do pokojów
 rules-about-member-event = Osoby, które dołączają, odchodzą lub zmieniają nazwę
@@ -326,6 +392,8 @@ try-because-no-rule = ponieważ żadna reguła nie pasuje
 try-because-switched-off = ponieważ „{ $switch }” jest wyłączone
 try-because-paused = ponieważ wszystko jest wstrzymane
 try-because-paused-until = ponieważ wszystko jest wstrzymane do { $time }
+try-because-quiet = ponieważ trwają godziny ciszy
+try-because-quiet-until = ponieważ cisza trwa do { $time }
 try-because-keyword = z powodu Twojego słowa kluczowego { $word }
 try-because-muted-word = ponieważ słowo { $word } jest wyciszone
 try-because-muted-room = ponieważ ten pokój jest wyciszony
@@ -340,6 +408,7 @@ try-because-any-message = z powodu wbudowanej reguły dla wszystkich pozostałyc
 try-because-builtin = z powodu wbudowanej reguły „{ $rule }”
 try-room-mention = @room nie miało wpływu: liczy się tylko od nadawcy, który może powiadomić cały pokój.
 try-ends = Ta reguła kończy się { $time }.
+try-applies = Ta reguła obowiązuje do { $time }.
 try-trace = Sprawdzone reguły
 try-trace-earlier = Wcześniejsze reguły, których tu nie pokazano: { $count }.
 try-trace-matched = Pasuje i decyduje.
@@ -358,6 +427,7 @@ try-trace-no-name = Nie podano nazwy wyświetlanej.
 try-trace-members = Liczba osób w pokoju to { $count }, a reguła wymaga { $expected }.
 try-trace-no-members = Nie podano liczby osób w pokoju.
 try-trace-permission = Wymaga nadawcy, który może powiadomić cały pokój.
+try-trace-time = Reguła obowiązuje o innych porach: w strefie { $zone } jest { $time }.
 try-trace-unknown = Ten serwer nie zna warunku { $kind }.
 
 ## Security
@@ -410,7 +480,7 @@ only-last-used =
        *[other] Widać tu tylko { $count } ostatnio używane.
     }
 data-title = Twoje dane
-data-content = Plik z Twoim kontem, aplikacjami, sesjami i regułami powiadomień oraz zapisem zdarzeń na koncie. Nie zawiera haseł.
+data-content = Plik z Twoim kontem, aplikacjami, sesjami, urządzeniami i regułami powiadomień oraz zapisem zdarzeń na koncie. Nie zawiera haseł.
 data-button = Pobierz moje dane
 delete-title = Usuń konto
 delete-effect = Konto zostanie usunięte po jednym dniu, razem z aplikacjami i regułami powiadomień. Do tego czasu możesz zmienić zdanie. Nikt inny nie może zarejestrować się pod Twoją nazwą.
@@ -422,6 +492,8 @@ notice-email-changed = Adres e-mail jest zaktualizowany.
 notice-session-ended = Ta przeglądarka została wylogowana.
 notice-sessions-ended = Wszystkie inne przeglądarki zostały wylogowane.
 notice-deletion-cancelled = Twoje konto pozostaje.
+notice-test-sent = Test jest w drodze. Lista poniżej pokazuje, czy dotarł; odśwież stronę, aby ją zaktualizować.
+notice-test-not-sent = Nie wysłano testu: urządzenie nie otrzymuje teraz wiadomości albo zbyt wiele na nie czeka.
 
 ## Sign up
 
@@ -501,8 +573,8 @@ not-found-advice = Sprawdź adres albo wróć do aplikacji, która Cię tu skier
 
 ## Błędy rejestracji
 
-validation-failed = Sprawdzenie nie powiodło się: { $problems }
-validation-list = { $problems }, { $problem }
+validation-failed = Sprawdzenie nie powiodło się: { $errors }
+validation-list = { $errors }, { $error }
 
 app-name-blank = Nazwa aplikacji nie może być pusta
 app-name-invalid = Nazwa aplikacji jest nieprawidłowa
@@ -524,7 +596,7 @@ app-website-invalid = Strona aplikacji nie jest prawidłowym adresem URL
 app-website-too-long = Adres strony aplikacji jest za długi (maksymalna liczba znaków: { $count })
 app-auth-method = Metodą uwierzytelniania aplikacji (token_endpoint_auth_method) musi być client_secret_basic lub client_secret_post (publiczne aplikacje bez klucza tajnego nie są obsługiwane: zarejestruj każdą instalację aplikacji, aby otrzymała własny klucz)
 
-account-error = { $field }: { $problem }
+account-error = { $field }: { $error }
 account-field-username = Nazwa użytkownika
 account-field-email = Adres e-mail
 account-field-password = Hasło

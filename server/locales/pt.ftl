@@ -118,6 +118,7 @@ return-button = Continuar para { $app }
 
 nav-overview = Visão geral
 nav-notifications = Notificações
+nav-devices = Dispositivos
 nav-rules = Todas as regras
 nav-try = Testar uma mensagem
 nav-security = Segurança
@@ -157,7 +158,32 @@ notifications-pause-8-hours = Pausar por 8 horas
 notifications-pause-morning = Pausar até as 8h da manhã
 notifications-pause-open = Pausar até eu ativar de novo
 notifications-resume = Ativar de novo
-notifications-utc = Todos os horários desta página estão em UTC, que pode ser diferente do seu fuso horário. Isso vale também para as 8h da manhã.
+notifications-utc = Os horários desta página estão em UTC, que pode ser diferente do seu fuso horário. Isso vale também para as 8h da manhã, mas não para as horas de silêncio, que estão no fuso horário que você escolher para elas.
+notifications-quiet-sentence = Momentos da semana em que você quer silêncio, como a noite.
+notifications-quiet-off = As horas de silêncio estão desativadas.
+notifications-quiet-later = As horas de silêncio estão ativadas. Agora não há silêncio.
+notifications-quiet-until = Há silêncio até: { $time }.
+notifications-quiet-always = Há sempre silêncio.
+notifications-quiet-custom = Um aplicativo definiu horários que esta página não consegue mostrar. Ao salvar, eles são substituídos.
+notifications-quiet-days = Começa em
+notifications-quiet-monday = Segunda-feira
+notifications-quiet-tuesday = Terça-feira
+notifications-quiet-wednesday = Quarta-feira
+notifications-quiet-thursday = Quinta-feira
+notifications-quiet-friday = Sexta-feira
+notifications-quiet-saturday = Sábado
+notifications-quiet-sunday = Domingo
+notifications-quiet-from = Das
+notifications-quiet-to = Até
+notifications-quiet-to-hint = Se não for depois do começo, é um horário do dia seguinte.
+notifications-quiet-zone = Fuso horário
+notifications-quiet-zone-hint = Por exemplo America/Sao_Paulo ou UTC
+notifications-quiet-level = Quanto silêncio?
+notifications-quiet-important = Exceto o que é importante
+notifications-quiet-important-hint = Você continua a ser notificado de menções, palavras-chave e convites, e de pessoas e salas que escolheu. Chamadas e todas as outras mensagens ficam em silêncio.
+notifications-quiet-total = Silêncio total
+notifications-quiet-total-hint = Nada notifica você, nem mesmo menções.
+notifications-quiet-end = Desativar
 notifications-devices = Dispositivos
 notifications-all-devices = Todos os dispositivos
 notifications-device = Estas configurações valem para dispositivos com o perfil { $profile }. Elas vêm antes das de todos os dispositivos.
@@ -231,11 +257,50 @@ notifications-error-id-too-long = Isto é longo demais para um identificador. Co
 notifications-error-room-alias = Este é o endereço de uma sala, não o identificador. O identificador começa com !; seu aplicativo o mostra nas configurações da sala.
 notifications-error-person-without-server = Falta o servidor. O identificador de uma pessoa é assim: @nome:servidor
 notifications-error-id-invalid = Isto não é um identificador. O de uma pessoa é como @nome:servidor, o de uma sala como !id:servidor.
+notifications-error-quiet-days-missing = Escolha pelo menos um dia.
+notifications-error-quiet-time-invalid = Digite dois horários, por exemplo 22:00 e 07:00.
+notifications-error-quiet-zone-unknown = Este servidor não conhece este fuso horário. Um fuso horário é como America/Sao_Paulo.
+notifications-error-quiet-changed = As horas de silêncio foram alteradas nesse meio-tempo, talvez em outra aba ou aplicativo. Nada foi salvo. Aqui você as vê como estão agora.
 notifications-error-too-many = Você tem tantas regras quanto este servidor permite ({ $count }). Remova algumas antes.
 notifications-error-too-large = Suas regras ocupam todo o espaço que este servidor permite. Remova algumas antes.
 notifications-error-changed = { $name } foi alterado nesse meio-tempo, talvez em outra aba ou aplicativo. Nada foi salvo. Aqui você vê como está agora.
 notifications-error-removed = { $name } foi removido nesse meio-tempo, talvez em outra aba ou aplicativo. Nada foi salvo.
 notifications-error-other = Não foi possível salvar. Confira o que você digitou.
+
+## Devices
+
+devices-intro = Aplicativos e navegadores que recebem suas notificações.
+devices-off = Este servidor não envia notificações a dispositivos.
+devices-none = Nenhum dispositivo recebe suas notificações ainda. Entre com um aplicativo em um dispositivo e ative as notificações nele. Então o dispositivo aparece aqui.
+devices-mastodon = Aplicativo do Mastodon, por { $host }
+devices-gateway = Aplicativo do Matrix, pelo gateway { $host }
+devices-web-push = Aplicativo do Matrix, por { $host }
+devices-waiting = Aguardando a confirmação do aplicativo
+devices-disabled = Desativado no aplicativo
+devices-delivered = Última entrega: { $time }
+devices-failed = Última tentativa falhou: { $time }
+devices-test = Enviar um teste
+devices-test-body = As notificações chegam a este dispositivo.
+devices-error-unreachable = Não é possível contatar o serviço de notificações.
+devices-error-timeout = O serviço de notificações não respondeu a tempo.
+devices-error-denied = O serviço de notificações não aceita mensagens deste servidor.
+devices-error-busy = O serviço de notificações está sobrecarregado e pede que este servidor espere.
+devices-error-rejected = O serviço de notificações rejeitou a mensagem (status { $status }).
+devices-error-status = O serviço de notificações informa um erro (status { $status }).
+devices-error-gone = O serviço de notificações não conhece mais este dispositivo.
+devices-error-forbidden = Este servidor não pode se conectar ao endereço do serviço de notificações.
+devices-error-other = A mensagem não pôde ser enviada.
+deliveries-title = Últimas entregas
+deliveries-test = Teste
+deliveries-ack = Pedido para confirmar o dispositivo
+deliveries-other = Notificação
+deliveries-former-device = Um dispositivo que não está mais na lista
+deliveries-waiting = Esperando desde: { $time }
+deliveries-next = Próxima tentativa: { $time }
+deliveries-delivered = Entregue: { $time }
+deliveries-dropped = Não entregue: { $time }
+deliveries-expired = Não entregue a tempo: { $time }
+deliveries-removed = Não entregue, porque o dispositivo foi removido: { $time }
 
 ## All rules
 
@@ -257,6 +322,7 @@ rules-about-word = Mensagens com a palavra { $word }
 rules-about-room = Mensagens na sala { $room }
 rules-about-sender = Mensagens de { $sender }
 rules-about-other = Regra com condições próprias
+rules-about-quiet-hours = Horas de silêncio
 rules-about-suppress-notices = Mensagens de bots
 rules-about-invite-for-me = Convites para salas
 rules-about-member-event = Pessoas que entram, saem ou mudam de nome
@@ -324,6 +390,8 @@ try-because-no-rule = porque nenhuma regra se aplica
 try-because-switched-off = porque você desativou “{ $switch }”
 try-because-paused = porque tudo está em pausa
 try-because-paused-until = porque tudo está em pausa até { $time }
+try-because-quiet = porque são horas de silêncio
+try-because-quiet-until = porque há silêncio até { $time }
 try-because-keyword = por causa da sua palavra-chave { $word }
 try-because-muted-word = porque você silenciou a palavra { $word }
 try-because-muted-room = porque você silenciou esta sala
@@ -338,6 +406,7 @@ try-because-any-message = por causa da regra interna para todas as outras mensag
 try-because-builtin = por causa da regra interna “{ $rule }”
 try-room-mention = @room não teve efeito: só conta vindo de quem pode notificar a sala inteira.
 try-ends = Essa regra termina em { $time }.
+try-applies = Essa regra se aplica até { $time }.
 try-trace = As regras verificadas
 try-trace-earlier = Regras anteriores, que não são mostradas aqui: { $count }.
 try-trace-matched = Ela se aplica e decide.
@@ -356,6 +425,7 @@ try-trace-no-name = Você não informou um nome de exibição.
 try-trace-members = O número de pessoas na sala é { $count }, e a regra pede { $expected }.
 try-trace-no-members = Você não informou o número de pessoas na sala.
 try-trace-permission = Só vale para quem pode notificar a sala inteira.
+try-trace-time = A regra se aplica em outros horários: em { $zone } são { $time }.
 try-trace-unknown = Este servidor não conhece a condição { $kind }.
 
 ## Security
@@ -400,7 +470,7 @@ only-last-used =
        *[other] Aqui aparecem só os { $count } usados por último.
     }
 data-title = Seus dados
-data-content = Um arquivo com sua conta, seus aplicativos, sessões e regras de notificação, e um registro do que aconteceu na sua conta. Não contém senhas.
+data-content = Um arquivo com sua conta, seus aplicativos, sessões, dispositivos e regras de notificação, e um registro do que aconteceu na sua conta. Não contém senhas.
 data-button = Baixar meus dados
 delete-title = Excluir sua conta
 delete-effect = Sua conta é excluída depois de um dia, com seus aplicativos e regras de notificação. Até lá você pode mudar de ideia. Ninguém mais pode se registrar com o seu nome.
@@ -412,6 +482,8 @@ notice-email-changed = Seu endereço de e-mail está atualizado.
 notice-session-ended = Esse navegador saiu da sua conta.
 notice-sessions-ended = Todos os outros navegadores saíram da sua conta.
 notice-deletion-cancelled = Sua conta continua.
+notice-test-sent = O teste está a caminho. A lista abaixo mostra se ele chegou; recarregue a página para atualizá-la.
+notice-test-not-sent = Nenhum teste foi enviado: o dispositivo não recebe mensagens no momento, ou há mensagens demais esperando por ele.
 
 ## Sign up
 
@@ -491,8 +563,8 @@ not-found-advice = Confira o endereço ou volte ao aplicativo de onde você veio
 
 ## Erros de um cadastro
 
-validation-failed = A validação falhou: { $problems }
-validation-list = { $problems }, { $problem }
+validation-failed = A validação falhou: { $errors }
+validation-list = { $errors }, { $error }
 
 app-name-blank = O nome do aplicativo não pode ficar em branco
 app-name-invalid = O nome do aplicativo não é válido
@@ -514,7 +586,7 @@ app-website-invalid = O site do aplicativo não é uma URL válida
 app-website-too-long = O endereço do site do aplicativo é longo demais (máximo: { $count } caracteres)
 app-auth-method = O método de autenticação do aplicativo (token_endpoint_auth_method) deve ser client_secret_basic ou client_secret_post (aplicativos públicos sem segredo não são aceitos: registre cada instalação do aplicativo para obter seu próprio segredo)
 
-account-error = { $field } { $problem }
+account-error = { $field } { $error }
 account-field-username = O nome de usuário
 account-field-email = O endereço de e-mail
 account-field-password = A senha

@@ -114,6 +114,7 @@ return-button = 继续前往 { $app }
 
 nav-overview = 概览
 nav-notifications = 通知
+nav-devices = 设备
 nav-rules = 所有规则
 nav-try = 用消息测试
 nav-security = 安全
@@ -153,7 +154,32 @@ notifications-pause-8-hours = 暂停 8 小时
 notifications-pause-morning = 暂停到早上 8:00
 notifications-pause-open = 暂停，直到我重新开启
 notifications-resume = 重新开启
-notifications-utc = 本页的所有时间均为 UTC，可能与你所在的时区不同。早上 8:00 也是 UTC。
+notifications-utc = 本页的时间为 UTC，可能与你所在的时区不同。早上 8:00 也是 UTC，但安静时段的时间采用你为其选择的时区。
+notifications-quiet-sentence = 一周中你希望安静的时间，例如夜间。
+notifications-quiet-off = 安静时段已停用。
+notifications-quiet-later = 安静时段已启用。现在不在安静时段。
+notifications-quiet-until = 安静时段，直到 { $time }。
+notifications-quiet-always = 始终处于安静时段。
+notifications-quiet-custom = 某个应用设置了本页无法显示的时间。保存会替换这些时间。
+notifications-quiet-days = 开始于
+notifications-quiet-monday = 星期一
+notifications-quiet-tuesday = 星期二
+notifications-quiet-wednesday = 星期三
+notifications-quiet-thursday = 星期四
+notifications-quiet-friday = 星期五
+notifications-quiet-saturday = 星期六
+notifications-quiet-sunday = 星期日
+notifications-quiet-from = 从
+notifications-quiet-to = 到
+notifications-quiet-to-hint = 如果不晚于开始时间，则为第二天的时间。
+notifications-quiet-zone = 时区
+notifications-quiet-zone-hint = 例如 Asia/Shanghai 或 UTC
+notifications-quiet-level = 安静程度
+notifications-quiet-important = 重要的除外
+notifications-quiet-important-hint = 提及、关键词、邀请，以及你选择的用户和房间仍会通知你。通话和其他所有消息都不会通知你。
+notifications-quiet-total = 完全安静
+notifications-quiet-total-hint = 任何消息都不会通知你，包括提及。
+notifications-quiet-end = 停用
 notifications-devices = 设备
 notifications-all-devices = 所有设备
 notifications-device = 这些设置用于配置为 { $profile } 的设备，优先于所有设备的设置。
@@ -227,11 +253,50 @@ notifications-error-id-too-long = 作为 ID 太长了，请检查。
 notifications-error-room-alias = 这是房间的地址，不是它的 ID。ID 以 ! 开头，你的应用在房间设置中会显示它。
 notifications-error-person-without-server = 缺少服务器。用户的 ID 是这样的：@name:server
 notifications-error-id-invalid = 这不是 ID。用户的 ID 形如 @name:server，房间的 ID 形如 !id:server。
+notifications-error-quiet-days-missing = 请至少选择一天。
+notifications-error-quiet-time-invalid = 请输入两个时间，例如 22:00 和 07:00。
+notifications-error-quiet-zone-unknown = 本服务器不认识这个时区。时区形如 Asia/Shanghai。
+notifications-error-quiet-changed = 安静时段在此期间被更改了，可能是在其他标签页或应用中。没有保存任何内容。这里显示的是当前状态。
 notifications-error-too-many = 你的规则数量已达到此服务器的上限（{ $count }）。请先移除一些。
 notifications-error-too-large = 你的规则已占满此服务器允许的空间。请先移除一些。
 notifications-error-changed = { $name } 在此期间已被更改，可能是在另一个标签页或应用中。没有保存任何内容。这里显示的是现在的状态。
 notifications-error-removed = { $name } 在此期间已被移除，可能是在另一个标签页或应用中。没有保存任何内容。
 notifications-error-other = 无法保存。请检查你输入的内容。
+
+## Devices
+
+devices-intro = 接收你的通知的应用和浏览器。
+devices-off = 此服务器不向设备发送通知。
+devices-none = 还没有设备接收你的通知。在设备上的应用中登录并开启通知，该设备就会显示在这里。
+devices-mastodon = Mastodon 应用，通过 { $host }
+devices-gateway = Matrix 应用，通过网关 { $host }
+devices-web-push = Matrix 应用，通过 { $host }
+devices-waiting = 等待应用确认
+devices-disabled = 已在应用中关闭
+devices-delivered = 上次送达：{ $time }
+devices-failed = 上次尝试失败：{ $time }
+devices-test = 发送测试
+devices-test-body = 通知可以送达此设备。
+devices-error-unreachable = 无法连接推送服务。
+devices-error-timeout = 推送服务没有及时响应。
+devices-error-denied = 推送服务不接受来自此服务器的消息。
+devices-error-busy = 推送服务过载，要求此服务器等待。
+devices-error-rejected = 推送服务拒绝了消息（状态 { $status }）。
+devices-error-status = 推送服务报告错误（状态 { $status }）。
+devices-error-gone = 推送服务中已没有此设备。
+devices-error-forbidden = 此服务器不得连接推送服务的地址。
+devices-error-other = 消息无法发送。
+deliveries-title = 最近的发送
+deliveries-test = 测试
+deliveries-ack = 请求确认设备
+deliveries-other = 通知
+deliveries-former-device = 已不在列表中的设备
+deliveries-waiting = 等待中，自 { $time } 起
+deliveries-next = 下次尝试：{ $time }
+deliveries-delivered = 已送达：{ $time }
+deliveries-dropped = 未送达：{ $time }
+deliveries-expired = 未及时送达：{ $time }
+deliveries-removed = 设备已移除，未送达：{ $time }
 
 ## All rules
 
@@ -253,6 +318,7 @@ rules-about-word = 含有 { $word } 的消息
 rules-about-room = 房间 { $room } 中的消息
 rules-about-sender = { $sender } 的消息
 rules-about-other = 带有自定条件的规则
+rules-about-quiet-hours = 安静时段
 rules-about-suppress-notices = 机器人的消息
 rules-about-invite-for-me = 加入房间的邀请
 rules-about-member-event = 有人加入、离开或更改名称
@@ -320,6 +386,8 @@ try-because-no-rule = 因为没有规则符合
 try-because-switched-off = 因为你关闭了“{ $switch }”
 try-because-paused = 因为所有通知已暂停
 try-because-paused-until = 因为所有通知已暂停至 { $time }
+try-because-quiet = 因为现在是安静时段
+try-because-quiet-until = 因为安静时段持续至 { $time }
 try-because-keyword = 因为你的关键词 { $word }
 try-because-muted-word = 因为你已将词语 { $word } 静音
 try-because-muted-room = 因为你已将此房间静音
@@ -334,6 +402,7 @@ try-because-any-message = 因为适用于其他所有消息的内置规则
 try-because-builtin = 因为内置规则“{ $rule }”
 try-room-mention = @room 未起作用：只有可以通知房间里所有人的发送者使用它才有效。
 try-ends = 该规则将于 { $time } 结束。
+try-applies = 该规则有效至 { $time }。
 try-trace = 已检查的规则
 try-trace-earlier = 此处未显示的先前规则：{ $count } 条。
 try-trace-matched = 符合，由它决定。
@@ -352,6 +421,7 @@ try-trace-no-name = 你没有填写显示名称。
 try-trace-members = 房间人数为 { $count }，而规则要求 { $expected }。
 try-trace-no-members = 你没有填写房间人数。
 try-trace-permission = 仅当发送者可以通知房间里的所有人时适用。
+try-trace-time = 该规则在其他时间生效：{ $zone } 现在是 { $time }。
 try-trace-unknown = 本服务器不认识条件 { $kind }。
 
 ## Security
@@ -380,7 +450,7 @@ used-never = 尚未使用
 tokens-count = 已登录 { $count } 处
 only-last-used = 这里只显示最近使用的 { $count } 项。
 data-title = 你的数据
-data-content = 一个文件，包含你的账号、应用、会话、通知规则以及账号的事件记录。其中没有密码。
+data-content = 一个文件，包含你的账号、应用、会话、设备、通知规则以及账号的事件记录。其中没有密码。
 data-button = 下载我的数据
 delete-title = 删除账号
 delete-effect = 你的账号将在一天后删除，应用和通知规则也一并删除。在此之前你可以改变主意。其他人不能用你的用户名注册。
@@ -392,6 +462,8 @@ notice-email-changed = 电子邮件地址已更新。
 notice-session-ended = 该浏览器已退出登录。
 notice-sessions-ended = 其他浏览器都已退出登录。
 notice-deletion-cancelled = 你的账号已保留。
+notice-test-sent = 测试消息已发出。下方列表会显示是否送达；请重新加载页面以更新。
+notice-test-not-sent = 没有发送测试消息：该设备目前不接收消息，或等待发送的消息过多。
 
 ## Sign up
 
@@ -471,8 +543,8 @@ not-found-advice = 请检查地址，或返回你之前使用的应用。
 
 ## 注册的错误
 
-validation-failed = 验证失败：{ $problems }
-validation-list = { $problems }，{ $problem }
+validation-failed = 验证失败：{ $errors }
+validation-list = { $errors }，{ $error }
 
 app-name-blank = 应用名称不能为空
 app-name-invalid = 应用名称无效
@@ -494,7 +566,7 @@ app-website-invalid = 应用网站不是有效的 URL
 app-website-too-long = 应用网站的 URL 过长（最多 { $count } 个字符）
 app-auth-method = 应用的认证方式（token_endpoint_auth_method）必须为 client_secret_basic 或 client_secret_post（不支持没有密钥的公开应用：请为应用的每次安装分别注册，以获得各自的密钥）
 
-account-error = { $field }{ $problem }
+account-error = { $field }{ $error }
 account-field-username = 用户名
 account-field-email = 电子邮件地址
 account-field-password = 密码

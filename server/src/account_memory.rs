@@ -1,4 +1,4 @@
-//! Memory limits per account: one expensive request at a time, and a maximum size of unread
+//! Per-account memory limits: one expensive request at a time, and a maximum size of unread
 //! responses.
 
 pub mod account_slots;

@@ -20,6 +20,7 @@ use crate::auth::authentication::Authenticator;
 use crate::auth::passwords::Passwords;
 use crate::auth::tokens::TokenIssuer;
 use crate::config::{BaseUrl, Config, SettingDigests};
+use crate::delivery::Delivery;
 use crate::diagnostics_key::DiagnosticsKey;
 use crate::evaluation::pool::EvaluationPool;
 use crate::evaluation::rule_index::RuleIndexCache;
@@ -30,11 +31,11 @@ use crate::pages::assets::BELL;
 use crate::pages::{Layout, StaticFile};
 use crate::paths::{FRONT, PROFILE};
 
-/// The maximum number of stored authorization requests, which take about 1 GB. Beyond it, the
+/// The maximum number of stored authorization requests: that many take about 1 GB. Beyond it, the
 /// oldest are deleted.
 const MAX_PENDING_REQUESTS: usize = 100_000;
 
-/// Maximum clock setback without a warning: NTP corrects clocks, and the clocks of nodes differ.
+/// Maximum clock setback without a warning, because NTP adjusts clocks and nodes' clocks differ.
 const MAX_SETBACK: SignedDuration = SignedDuration::from_mins(1);
 
 /// The state shared by all HTTP handlers.
@@ -46,11 +47,11 @@ pub struct AppState {
     /// The public URL of this service.
     pub base_url: BaseUrl,
     pub store: Store,
-    /// The time and the result of the last readiness check of the database.
+    /// Time and result of the last database readiness check.
     pub database_status: Mutex<Option<(Instant, String)>>,
     /// True if the server is shutting down.
     is_stopping: AtomicBool,
-    /// The key with which `belfry doctor` recognises this process.
+    /// The key that lets `belfry doctor` recognise this process.
     pub diagnostics_key: DiagnosticsKey,
     pub clock: Arc<dyn Clock>,
     pub limits: RateLimiter,
@@ -66,6 +67,8 @@ pub struct AppState {
     /// Changes push rules, with one write at a time per account.
     pub rule_writer: RuleWriter,
     pub evaluation_pool: EvaluationPool,
+    /// The delivery of notifications, if it is configured.
+    pub delivery: Option<Delivery>,
     pub logo: Option<StaticFile>,
     pub style: StaticFile,
     /// Accounts that are sending a large body.
@@ -101,6 +104,7 @@ impl AppState {
             rule_index_cache: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
             evaluation_pool: EvaluationPool::default(),
+            delivery: Delivery::open(&config, &store, &clock).await?,
             large_body_slots: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),
@@ -144,13 +148,12 @@ impl AppState {
             let by = duration::format_seconds(setback);
             let now = self.clock.now();
             let effect = "tokens, codes and sessions expire later";
-            tracing::warn!(%now, by, "the clock was set back, {effect}");
+            tracing::warn!(%now, by, "clock was set back, {effect}");
         }
     }
 
-    /// Returns the time by which the clock was set back since the last call, if it exceeds
-    /// [`MAX_SETBACK`]. The first call compares with the last sweep, which an earlier process may
-    /// have made.
+    /// Returns the size of a clock setback since the last call, if it exceeds [`MAX_SETBACK`]. The
+    /// first call compares with the last sweep, which may be from an earlier process.
     async fn measure_clock_setback(&self) -> Option<Duration> {
         let now = self.clock.now();
         let last_check = self.last_clock_check.lock().await.replace(now);
@@ -171,7 +174,7 @@ impl AppState {
                 }
             }
             Ok(SweepOutcome::ClockUntrusted(until)) => {
-                tracing::debug!(%until, "the clock jumped or the server was stopped, not deleting");
+                tracing::debug!(%until, "clock jumped or server was stopped, not deleting rows");
             }
             Ok(SweepOutcome::NotDue) => {}
             Err(error) => tracing::warn!(%error, "failed to delete expired rows"),
@@ -179,7 +182,8 @@ impl AppState {
     }
 
     /// Deletes the least recently used tokens, grants and sessions of accounts and apps that have
-    /// too many. Unlike a sweep, every node does this, for the owners to which it issued new ones.
+    /// too many. Unlike a sweep, this runs on every node, for the accounts and apps to which the
+    /// node issued new ones.
     pub async fn delete_excess_rows(&self) {
         let max_app_tokens = self.config.oauth.max_app_tokens;
         match self.store.delete_excess(max_app_tokens, self.clock.now()).await {
@@ -195,14 +199,14 @@ impl AppState {
     /// Stores counted audit events.
     pub async fn flush_audit(&self) {
         if let Err(error) = self.audit.flush(&self.store).await {
-            tracing::warn!(%error, "failed to store counted audit events, trying again later");
+            tracing::warn!(%error, "failed to store counted audit events, retrying later");
         }
     }
 
     /// Stores the last uses of tokens and apps.
     pub async fn flush_uses(&self) {
         if let Err(error) = self.store.flush_uses().await {
-            tracing::warn!(%error, "failed to store the last use of tokens, trying again later");
+            tracing::warn!(%error, "failed to store the last use of tokens, retrying later");
         }
     }
 
@@ -212,7 +216,7 @@ impl AppState {
         TokenIssuer { store: &self.store, now: self.clock.now(), lifetime }
     }
 
-    /// Returns the authenticator for people.
+    /// Returns an authenticator for users.
     pub(crate) fn authenticator(&self) -> Authenticator<'_> {
         Authenticator { store: &self.store, passwords: &self.passwords, clock: &*self.clock }
     }
@@ -222,7 +226,7 @@ impl AppState {
         format!("{}/users/{account_id}", self.base_url)
     }
 
-    /// Returns a profile's URL.
+    /// Returns the URL of the profile of the account with this name.
     pub(crate) fn profile_url(&self, name: &str) -> String {
         format!("{}{PROFILE}{name}", self.base_url)
     }
@@ -232,7 +236,7 @@ impl AppState {
         format!("{}{}", self.base_url, BELL.path())
     }
 
-    /// Returns the layout of a page in this language.
+    /// Returns the layout of a page in `language`.
     pub fn layout(&self, language: Language) -> Layout<'_> {
         Layout {
             language,
@@ -243,6 +247,11 @@ impl AppState {
             ignores_early_input: true,
             language_link: FRONT,
         }
+    }
+
+    /// Returns the VAPID key that clients need to subscribe; `None` if delivery is not configured.
+    pub fn vapid_key(&self) -> Option<String> {
+        self.delivery.as_ref().map(Delivery::vapid_key)
     }
 
     /// Returns the server name, which is the part of a user id after the colon.

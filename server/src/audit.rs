@@ -1,10 +1,10 @@
-//! Counts of audit events that anonymous clients can cause without limit. They are collected in
-//! memory and stored at intervals.
+//! Counts of audit events that clients can cause any number of times, collected in memory and
+//! stored at intervals.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use belfry_core::audit::{AddressPolicy, Aggregator, CountedEvent, CountedSubject};
+use belfry_core::audit::{Aggregator, AuditAddressPolicy, CountedSubject, EventCount};
 use jiff::Timestamp;
 
 use belfry_store::{Store, StoreError};
@@ -16,12 +16,12 @@ const MAX_BATCH_ROWS: usize = 100;
 #[derive(Debug)]
 pub struct AuditCounters {
     aggregator: Mutex<Aggregator>,
-    address_policy: AddressPolicy,
+    address_policy: AuditAddressPolicy,
 }
 
 impl AuditCounters {
     /// Creates empty counters. The policy determines which part of an address is recorded.
-    pub fn new(address_policy: AddressPolicy) -> Self {
+    pub fn new(address_policy: AuditAddressPolicy) -> Self {
         Self { aggregator: Mutex::default(), address_policy }
     }
 
@@ -43,16 +43,16 @@ impl AuditCounters {
     /// Stores the counts and logs them. Counts that could not be stored are added to the next
     /// flush.
     pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
-        let mut events = self.lock().take();
-        while !events.is_empty() {
-            let remaining_events = events.split_off(events.len().min(MAX_BATCH_ROWS));
-            if let Err(error) = store.add_audit_counts(&events).await {
-                events.extend(remaining_events);
-                self.lock().restore(events);
+        let mut counts = self.lock().take();
+        while !counts.is_empty() {
+            let remaining_counts = counts.split_off(counts.len().min(MAX_BATCH_ROWS));
+            if let Err(error) = store.add_audit_counts(&counts).await {
+                counts.extend(remaining_counts);
+                self.lock().restore(counts);
                 return Err(error);
             }
-            events.iter().for_each(log_event);
-            events = remaining_events;
+            counts.iter().for_each(log_count);
+            counts = remaining_counts;
         }
         Ok(())
     }
@@ -62,8 +62,8 @@ impl AuditCounters {
     }
 }
 
-fn log_event(event: &CountedEvent) {
-    let CountedSubject { kind, outcome, origin, account, app, address, detail } = &event.subject;
+fn log_count(events: &EventCount) {
+    let CountedSubject { kind, outcome, origin, account, app, address, detail } = &events.subject;
     tracing::info!(
         target: "belfry::audit",
         kind = kind.as_str(),
@@ -73,7 +73,7 @@ fn log_event(event: &CountedEvent) {
         origin = origin.as_str(),
         address = address.as_deref(),
         detail = detail.as_deref(),
-        count = event.count,
+        count = events.count,
         "audit event"
     );
 }

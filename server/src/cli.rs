@@ -1,4 +1,4 @@
-//! The command line interface.
+//! The command-line interface.
 
 #![expect(clippy::doc_markdown, reason = "doc comments here are the text of --help")]
 
@@ -13,10 +13,12 @@ mod explain;
 mod health;
 mod http_client;
 mod import;
+mod key;
 mod lock;
 mod man;
 mod output;
 mod progress;
+mod push;
 mod restore;
 mod serve;
 #[cfg(test)]
@@ -40,8 +42,8 @@ use self::output::print_message;
 use crate::auth::tokens::TokenIssuer;
 use crate::config::{Config, Overrides, global_flags, ineffective_variables, serve_flags};
 
-/// OAuth 2.0, rate limits and push rules for chat, social and collaboration products, in one
-/// service.
+/// OAuth 2.0, rate limits, push rules and delivery for chat, social and collaboration products, in
+/// one service.
 ///
 /// Without a command, belfry runs the server. It requires no configuration and no other services:
 /// it stores its data in ./data and listens on http://127.0.0.1:8080.
@@ -69,12 +71,18 @@ enum Command {
     /// Manage registered apps
     #[command(subcommand)]
     App(app::Command),
+    /// Manage the receivers of push notifications, their delivery log and the VAPID keys
+    #[command(subcommand)]
+    Push(push::Command),
     /// Evaluate an event against an account's push rules and explain the result
     Explain(explain::Command),
     /// Show the audit trail: time, kind, outcome, count, account, app, origin, address, request,
     /// detail
     Audit(audit::Command),
     /// Write a consistent copy of all data to a file, even while the server runs
+    ///
+    /// The file contains neither the sealing key, which is needed to use the receivers of push
+    /// notifications in it, nor the notifications that wait for delivery.
     Backup(backup::Command),
     /// Restore a backup into an empty SQLite or PostgreSQL database
     Restore(restore::Command),
@@ -85,6 +93,9 @@ enum Command {
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
+    /// Create the key that seals secrets in the database
+    #[command(subcommand)]
+    Key(key::Command),
     /// Print the completion script for a shell
     Completions(completions::Command),
     /// Print the manual page in man format
@@ -102,14 +113,14 @@ enum AccountCommand {
 /// An error message for the terminal.
 type CliError = Box<dyn Error + Send + Sync>;
 
-/// The access of a command to the database.
+/// A command's access to the database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DatabaseUse {
     /// Reads an existing database.
     Read,
     /// Writes to an existing database.
     Write,
-    /// Writes, and creates the database if there is none.
+    /// Writes, and creates a missing database.
     Create,
 }
 
@@ -126,7 +137,7 @@ fn parser() -> clap::Command {
         })
 }
 
-/// Runs the command given by the arguments of the process.
+/// Runs the command given by the process arguments.
 pub fn run() -> ExitCode {
     let matches = parser().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -152,7 +163,8 @@ fn run_command(
     if !matches!(command, Command::Serve | Command::Doctor(_)) {
         print_warnings(warnings);
     }
-    // Called only by commands that need settings; the others work with an invalid file.
+    // Called only by commands that need settings; the others work with an invalid configuration
+    // file.
     let load_config = || -> Result<Config, CliError> {
         let config = Config::load(&overrides)?;
         print_warnings(config.data_flag_warning().as_slice());
@@ -185,6 +197,12 @@ fn run_command(
                 command.run(store, &config, now).await
             })
         }
+        Command::Push(command) => {
+            let config = load_config()?;
+            with_store(&config, command.database_use(), async |store, now| {
+                command.run(store, &config, now).await
+            })
+        }
         Command::Explain(command) => {
             let config = load_config()?;
             with_store(&config, DatabaseUse::Read, async |store, now| {
@@ -207,9 +225,10 @@ fn run_command(
         }
         Command::Health(command) => command.run(&load_config()?),
         Command::Doctor(command) => command.run(Config::load(&overrides), warnings),
-        // Not by `load_config`, because `check` prints the warnings about the configuration itself.
+        // Does not use `load_config`, because `check` prints the warnings about the settings.
         Command::Config(config::Command::Check) => config::check(&Config::load(&overrides)?),
         Command::Config(config::Command::Example) => config::print_example(),
+        Command::Key(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man => man::run(),
     }
@@ -248,7 +267,7 @@ fn with_store(
         let store = Store::open(&database, &options, now).await?;
         command(&store, now).await?;
         if database_use != DatabaseUse::Read {
-            // Waits until running servers see the writes.
+            // Gives running servers time to detect the writes.
             tokio::time::sleep(Store::VISIBILITY_DELAY).await;
         }
         Ok(())

@@ -8,6 +8,7 @@ mod file_modes;
 mod limits;
 mod listen;
 mod overrides;
+mod push_contact;
 mod registration;
 mod running;
 mod secret_file;
@@ -36,11 +37,12 @@ pub use self::file_modes::{Exposure, UnsafeFile};
 pub use self::limits::LimitSettings;
 pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, serve_flags};
+pub use self::push_contact::PushContact;
 pub use self::registration::{ApplicationService, RegistrationSource};
 pub use self::running::{SettingDigests, is_reloaded};
 pub use self::sections::{
     AuditSettings, HttpSettings, InstanceSettings, LogSettings, OAuthSettings, PasswordSettings,
-    RuleSettings, SecuritySettings, SessionSettings,
+    PushSettings, RuleSettings, SecuritySettings, SessionSettings,
 };
 pub use self::values::{
     AccessLog, BaseUrl, LogFormat, LogLevel, RateLimitMode, RegistrationPolicy,
@@ -48,7 +50,7 @@ pub use self::values::{
 pub use self::variables::ineffective_variables;
 pub use crate::tls::TlsSettings;
 
-/// Every setting, under the name it has in `belfry.toml`.
+/// Every setting, with its name in `belfry.toml`.
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -68,6 +70,9 @@ pub struct Config {
     pub redis: Option<SecretUrl>,
     /// A file that contains the Redis URL, in place of `redis`.
     pub redis_file: Option<PathBuf>,
+    /// A file with the key that seals secrets in the database; `belfry.key` in the data directory
+    /// when unset.
+    pub secret_key_file: Option<PathBuf>,
     /// The public URL; `http://LISTEN` when unset, or `https://LISTEN` with TLS.
     pub base_url: Option<BaseUrl>,
     /// Rate limits.
@@ -95,8 +100,8 @@ pub struct Config {
     /// Addresses that may read `/metrics` and the details of `/readyz` on the main address.
     #[default(["127.0.0.0/8", "::1"].map(|range| range.parse().expect("a valid range")).to_vec())]
     pub operator_addresses: Vec<Cidr>,
-    /// A separate listener for `/metrics` and the details of `/readyz`, without access control. If it
-    /// is unset, both are served on the main address.
+    /// A separate listener for `/metrics` and the details of `/readyz`, without access control;
+    /// both are served on the main address when unset.
     pub metrics_listen: Option<ListenAddress>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
     pub tls: Option<TlsSettings>,
@@ -120,7 +125,9 @@ pub struct Config {
     pub security: SecuritySettings,
     /// The audit trail.
     pub audit: AuditSettings,
-    /// The file that these settings were read from, if it contains passwords or tokens.
+    /// The delivery of notifications to devices.
+    pub push: PushSettings,
+    /// The file that the settings were read from, if it contains passwords or tokens.
     #[serde(skip)]
     pub file_with_secrets: Option<PathBuf>,
     /// The file, variable, flag or credential that sets each setting, by dotted key. Settings
@@ -162,6 +169,16 @@ impl Config {
         }
     }
 
+    /// Returns the path of the sealing key. Nodes that share PostgreSQL need the same key, so there
+    /// it has no default.
+    pub fn sealing_key_path(&self) -> Option<PathBuf> {
+        match (&self.secret_key_file, &self.database) {
+            (Some(path), _) => Some(path.clone()),
+            (None, None) => Some(self.data.join("belfry.key")),
+            (None, Some(_)) => None,
+        }
+    }
+
     /// Returns the part of a user id after the colon: the configured name, or the host of the base
     /// URL.
     pub fn server_name_for<'a>(&'a self, base_url: &'a BaseUrl) -> &'a str {
@@ -194,7 +211,7 @@ impl Config {
     }
 }
 
-/// Deserialises a Redis URL, with error messages about Redis.
+/// Deserializes a Redis URL, with error messages about Redis.
 fn deserialize_redis_url<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<SecretUrl>, D::Error> {

@@ -1,4 +1,4 @@
-//! The key with which `belfry doctor` and a running server authenticate each other.
+//! The key that `belfry doctor` and a running server use to authenticate each other.
 //!
 //! The server writes a random key to a file that only its user can read. The key is never sent: a
 //! request proves knowledge of the key by an HMAC of its purpose and a nonce, and the response by
@@ -67,7 +67,7 @@ impl DiagnosticsKey {
 
     /// Returns whether this is the signature of a string.
     fn verify(&self, text: &str, signature: &str) -> bool {
-        // Digests are compared in constant time.
+        // Compared as digests, whose equality takes constant time.
         Sha256Digest::compute(&self.sign(text)) == Sha256Digest::compute(signature)
     }
 }
@@ -75,7 +75,7 @@ impl DiagnosticsKey {
 /// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "lowercase")]
-pub enum Purpose {
+pub enum DiagnosticsPurpose {
     /// Reads the server's settings.
     Settings,
     /// Reports how the request arrived at the server, through any number of proxies.
@@ -86,15 +86,15 @@ pub enum Purpose {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     /// The purpose of the request.
-    pub purpose: Purpose,
+    pub purpose: DiagnosticsPurpose,
     /// A random string that is used once.
     nonce: String,
 }
 
 impl Challenge {
     /// Creates a new challenge.
-    pub fn new(purpose: Purpose) -> Self {
-        Self { purpose, nonce: format!("{:032x}", u128::from_be_bytes(random::bytes())) }
+    pub fn new(purpose: DiagnosticsPurpose) -> Self {
+        Self { purpose, nonce: random::hex_id() }
     }
 
     /// Returns the header: purpose, nonce and signature.
@@ -103,7 +103,7 @@ impl Challenge {
         format!("{purpose} {nonce} {}", key.sign(&format!("request {purpose} {nonce}")))
     }
 
-    /// Parses a header; `None` if it was not signed with this key.
+    /// Parses a header; `None` if it was not signed with `key`.
     pub fn parse(header: &str, key: &DiagnosticsKey) -> Option<Self> {
         let (signed_part, signature) = header.rsplit_once(' ')?;
         if !key.verify(&format!("request {signed_part}"), signature) {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn requests_and_responses_are_valid_only_with_their_key() {
         let [key, other_key] = [(); 2].map(|()| DiagnosticsKey::random());
-        let challenge = Challenge::new(Purpose::Arrival);
+        let challenge = Challenge::new(DiagnosticsPurpose::Arrival);
         let header = challenge.to_header(&key);
         assert_eq!(Challenge::parse(&header, &key), Some(challenge.clone()));
         assert_eq!(Challenge::parse(&header, &other_key), None);
@@ -166,12 +166,12 @@ mod tests {
             !challenge.verify_response(&key, "{}", header_signature),
             "the signature of the request is rejected"
         );
-        let next_challenge = Challenge::new(Purpose::Arrival);
+        let next_challenge = Challenge::new(DiagnosticsPurpose::Arrival);
         assert!(
             !next_challenge.verify_response(&key, "{}", &signature),
             "the response to an earlier challenge is rejected"
         );
-        let settings_challenge = Challenge { purpose: Purpose::Settings, ..challenge };
+        let settings_challenge = Challenge { purpose: DiagnosticsPurpose::Settings, ..challenge };
         assert!(
             !settings_challenge.verify_response(&key, "{}", &signature),
             "the signature covers the purpose"
@@ -182,7 +182,7 @@ mod tests {
     fn the_key_file_is_private_and_can_be_replaced_and_removed() {
         let dir = tempfile::tempdir().unwrap();
         let path = DiagnosticsKey::path(dir.path(), 8080);
-        let challenge = Challenge::new(Purpose::Settings);
+        let challenge = Challenge::new(DiagnosticsPurpose::Settings);
         let mut headers = Vec::new();
         for _ in 0..2 {
             let key = DiagnosticsKey::random();

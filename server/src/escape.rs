@@ -35,7 +35,7 @@ fn is_printable(c: char) -> bool {
     !is_invisible(c) && !matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// Escapes the characters for which `is_escaped` is true, by calls of `escape`.
+/// Replaces the characters that `is_escaped` selects with the output of `escape`.
 fn escape_chars(
     text: &str,
     is_escaped: impl Fn(char) -> bool,

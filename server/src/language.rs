@@ -53,8 +53,8 @@ impl Language {
         self.locale().0
     }
 
-    /// Returns the language tag for HTML, by which browsers choose fonts and screen readers choose
-    /// voices.
+    /// Returns the language tag for HTML, which determines the fonts of browsers and the voices of
+    /// screen readers.
     pub const fn tag(self) -> &'static str {
         match self {
             Self::Portuguese => "pt-BR",

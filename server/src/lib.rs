@@ -1,7 +1,8 @@
-//! Belfry: OAuth 2.0, rate limits and push rules in one service.
+//! Belfry: OAuth 2.0, rate limits, push rules and push delivery in one service.
 //!
 //! This crate contains the configuration, the HTTP service and the commands. Protocol decisions are
-//! in `belfry-core`, persistence in `belfry-store`, counters in `belfry-limits`.
+//! in `belfry-core`, persistence in `belfry-store`, rate-limit counters in `belfry-limits`, and the
+//! sending of messages in `belfry-delivery`.
 
 #![warn(clippy::print_stdout, clippy::print_stderr, reason = "they panic if the output is closed")]
 
@@ -11,6 +12,7 @@ pub mod audit;
 pub mod auth;
 pub mod cli;
 pub mod config;
+pub mod delivery;
 pub mod diagnostics_key;
 mod escape;
 pub mod evaluation;

@@ -23,7 +23,8 @@ const MAX_KEYS: usize = 2_000_000;
 /// Prefix of the keys in Redis.
 pub const REDIS_PREFIX: &str = "belfry";
 
-/// Returns the addresses and certificates of the configured Redis servers; none without Redis.
+/// Returns the connection settings of each configured Redis server, including the root certificate.
+/// Empty if Redis is not configured.
 ///
 /// # Errors
 /// If a URL is invalid or the certificate cannot be used.
@@ -79,7 +80,7 @@ impl RateLimiter {
 
     /// Checks, counts or refunds a request in all its buckets, and records the decision in the
     /// metrics.
-    pub async fn apply(
+    pub async fn check(
         &self,
         active_limits: &ActiveLimits,
         mode: CountMode,

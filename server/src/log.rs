@@ -27,7 +27,7 @@ pub fn start(settings: LogSettings) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // At lower levels, libraries would log requests and statements with their tokens.
+    // At more verbose levels, libraries would log requests and statements with their tokens.
     let library_level = level.min(LevelFilter::WARN);
     // Audit events and the access log are independent of the level.
     let audit_level = level.max(LevelFilter::INFO);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-/// Requests make many small, short-lived allocations, for which this allocator is fast.
+/// A fast allocator for the many small, short-lived allocations of requests.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

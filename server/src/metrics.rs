@@ -35,14 +35,14 @@ pub struct Metrics {
     pub authentication: AuthenticationMetrics,
     /// Evaluation of push rules.
     pub evaluation: EvaluationMetrics,
-    /// Rows deleted by sweeps, by table.
+    /// Rows deleted because they expired or exceeded a maximum, by table.
     pub deleted_rows: Vec<(&'static str, Counter)>,
     /// The HTTPS certificate; unset if TLS is not configured.
     pub tls: OnceLock<Tls>,
 }
 
 impl Metrics {
-    /// Creates the metrics of a process that started at this time and deletes expired rows from
+    /// Creates the metrics of a process that started at `started_at` and deletes expired rows from
     /// these tables.
     pub fn new(started_at: Timestamp, swept_tables: &[&'static str]) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Metrics {
         }
     }
 
-    /// Counts rows deleted by a sweep.
+    /// Counts rows that were deleted because they expired or exceeded a maximum.
     pub fn count_deleted_rows(&self, table: &str, rows: usize) {
         let counter = self.deleted_rows.iter().find(|(name, _)| *name == table);
         if let Some((_, counter)) = counter {

@@ -6,6 +6,7 @@ mod account;
 mod account_nav;
 pub mod assets;
 mod consent;
+mod devices;
 mod error;
 mod field_error;
 mod front;
@@ -36,6 +37,7 @@ pub use self::account::{AccountPage, ListedApp};
 pub use self::account_nav::{AccountNav, AccountSection, Notice, PendingDeletion};
 pub use self::assets::StaticFile;
 pub use self::consent::ConsentPage;
+pub use self::devices::{DevicesPage, ListedDelivery, device_test_text};
 pub use self::error::{ErrorCause, ErrorPage};
 pub use self::front::FrontPage;
 pub use self::notifications::{
@@ -44,14 +46,14 @@ pub use self::notifications::{
 pub use self::pager::PageNumber;
 pub use self::rule::RulePage;
 pub(crate) use self::rules::rule_anchor;
-pub use self::rules::{NewRuleFields, RulesPage, RulesView};
-pub use self::security::{MAX_SESSIONS, SecurityError, SecurityPage};
+pub use self::rules::{NewRuleForm, RulesPage, RulesView};
+pub use self::security::{MAX_SESSIONS, SecurityFormError, SecurityPage};
 pub use self::sign_in::SignInPage;
 pub use self::sign_up::SignUpPage;
-pub use self::trial::{Trial, TryErrors, TryFields, TryPage};
+pub use self::trial::{Trial, TrialErrors, TrialFields, TrialPage};
 pub use crate::auth::authentication::AuthenticationError;
 use crate::language::{Language, Localize};
-use crate::paths::{LANGUAGE_CHOICE, with_parameters};
+use crate::paths::{REMEMBER_LANGUAGE, with_parameters};
 
 /// The parameters of the layout that all pages share.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +80,7 @@ struct LanguageLink {
 }
 
 impl<'a> Layout<'a> {
-    /// Returns a copy with links that open this path in each language.
+    /// Returns a copy with links that open `link` in each language.
     pub(crate) fn with_language_link(self, link: &'a str) -> Self {
         Self { language_link: link, ..self }
     }
@@ -86,7 +88,7 @@ impl<'a> Layout<'a> {
     /// Returns the links that choose a language.
     fn language_links(&self) -> Vec<LanguageLink> {
         let link = |language: &Language| {
-            let choice = [("lang", language.code()), (LANGUAGE_CHOICE, "1")];
+            let choice = [("lang", language.code()), (REMEMBER_LANGUAGE, "1")];
             LanguageLink { href: with_parameters(self.language_link, choice), language: *language }
         };
         Language::ALL.iter().map(link).collect()
@@ -193,4 +195,4 @@ pub struct SignedOutPage<'a> {
 #[path = "../examples/pages/samples.rs"]
 pub(crate) mod samples;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@
 use crate::language::Language;
 
 pub(crate) const APPS: &str = "/api/v1/apps";
+pub(crate) const PUSH_SUBSCRIPTION: &str = "/api/v1/push/subscription";
 pub(crate) const ADMIN_ACCOUNTS_V1: &str = "/api/v1/admin/accounts";
 pub(crate) const ADMIN_ACCOUNTS_V2: &str = "/api/v2/admin/accounts";
 /// The prefix of profile paths; the account name follows.
@@ -24,6 +25,7 @@ pub(crate) const SIGN_OUT: &str = "/oauth/sign_out";
 pub(crate) const SIGN_UP: &str = "/oauth/sign_up";
 pub(crate) const ACCOUNT: &str = "/oauth/account";
 pub(crate) const ACCOUNT_NOTIFICATIONS: &str = "/oauth/account/notifications";
+pub(crate) const ACCOUNT_DEVICES: &str = "/oauth/account/devices";
 pub(crate) const ACCOUNT_RULES: &str = "/oauth/account/rules";
 pub(crate) const ACCOUNT_TRY: &str = "/oauth/account/try";
 pub(crate) const ACCOUNT_SECURITY: &str = "/oauth/account/security";
@@ -49,9 +51,9 @@ pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 /// The version prefixes of the Matrix client API. They are equivalent.
 pub(crate) const CLIENT_API_VERSIONS: [&str; 3] = ["api/v1", "r0", "v3"];
 
-/// The query parameter with which a language link tells the server to remember its `lang`. `lang`
-/// alone is not remembered, because apps send it too.
-pub(crate) const LANGUAGE_CHOICE: &str = "remember";
+/// The query parameter of language links that makes the server remember their `lang`. `lang` alone
+/// is not remembered, because apps send it too.
+pub(crate) const REMEMBER_LANGUAGE: &str = "remember";
 
 /// Returns a path with this language in its query, or the path alone if `lang` is `None`.
 pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {

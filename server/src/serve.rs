@@ -66,7 +66,7 @@ pub async fn serve(
         let (stream, peer) = match accept_result {
             Ok(connection) => connection,
             Err(error) => {
-                handle_accept_error(&error).await;
+                back_off_after_accept_error(&error).await;
                 continue;
             }
         };
@@ -107,8 +107,8 @@ struct Acceptor {
 }
 
 impl Acceptor {
-    /// Waits for a slot; `None` if the address has too many connections. Meanwhile more
-    /// connections wait in the kernel's queue.
+    /// Waits for a slot, while further connections wait in the kernel's queue. Returns `None` if
+    /// the address has too many connections.
     async fn acquire_slot(&self, peer: SocketAddr) -> Option<ConnectionSlot> {
         let state = self.service.state();
         let is_proxy = state.limits.active().proxies.contains(peer.ip());
@@ -163,7 +163,7 @@ fn connection_builder() -> auto::Builder<TokioExecutor> {
 
 /// Ignores connections that were lost before they were accepted. Other errors, such as too many
 /// open files, are logged and followed by a pause, because retrying immediately would fail again.
-async fn handle_accept_error(error: &io::Error) {
+async fn back_off_after_accept_error(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionRefused | ConnectionAborted | ConnectionReset) {
         if ACCEPT_ERROR_LOG.admits() {

@@ -40,7 +40,7 @@ pub struct Tls {
 /// The TLS configuration with the certificate and the key.
 struct LoadedCertificate {
     config: Arc<ServerConfig>,
-    /// When the certificate expires.
+    /// The certificate's expiry.
     not_after: Timestamp,
 }
 
@@ -65,12 +65,12 @@ impl Tls {
         TlsAcceptor::from(Arc::clone(&self.loaded_certificate.load().config))
     }
 
-    /// Returns when the current certificate expires.
+    /// Returns the current certificate's expiry.
     pub fn not_after(&self) -> Timestamp {
         self.loaded_certificate.load().not_after
     }
 
-    /// Reloads the files whenever they change, forever.
+    /// Reloads the files whenever they change. Never returns.
     pub async fn watch(self) {
         let mut detector = ChangeDetector::new(&self.files);
         loop {
@@ -105,8 +105,8 @@ impl<'a> ChangeDetector<'a> {
     }
 
     /// Returns the new configuration if the files have changed, or an error if they became
-    /// unusable, such as a new certificate whose key has not been replaced yet. `None` if nothing
-    /// has changed, or the error was already returned.
+    /// unusable, such as a new certificate whose key has not been replaced yet. Returns `None` if
+    /// nothing has changed, or the error was already returned.
     fn check_files(&mut self) -> Option<Result<LoadedCertificate, TlsError>> {
         let current_times = modification_times(self.files);
         if current_times == self.loaded_times {

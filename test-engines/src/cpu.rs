@@ -27,8 +27,8 @@ fn read_stat(process: u32) -> String {
     fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default()
 }
 
-/// Returns the sum of the first `field_count` of these fields, in hundredths of a second: user time,
-/// system time, and both for children that have exited. The process name before them is in
+/// Returns the sum of the first `field_count` CPU time fields, in hundredths of a second: user
+/// time, system time, and both for children that have exited. The process name before them is in
 /// parentheses and may itself contain parentheses and spaces.
 fn cpu_ticks(stat: &str, field_count: usize) -> Option<f64> {
     let all_fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

@@ -33,8 +33,8 @@ pub fn free_port() -> io::Result<u16> {
 /// another thread is spawning at this moment would inherit the bound socket and block the port.
 fn is_free(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let result = TcpStream::connect_timeout(&address, Duration::from_millis(200));
-    result.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    let connection = TcpStream::connect_timeout(&address, Duration::from_millis(200));
+    connection.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ pub struct Postgres {
     user: Option<UserIds>,
 }
 
-/// Settings with which commits do not wait for the disk, for speed.
-const NOT_DURABLE: [&str; 2] = ["fsync=off", "full_page_writes=off"];
+/// Settings for speed: commits do not wait for the disk, and queries are not compiled.
+const TEST_SETTINGS: [&str; 3] = ["fsync=off", "full_page_writes=off", "jit=off"];
 
 impl Postgres {
     /// Starts PostgreSQL for tests: for speed, commits do not wait for the disk.
@@ -44,12 +44,12 @@ impl Postgres {
     }
 
     /// Starts PostgreSQL for tests with these files in its data directory, which only the server
-    /// can read, and these settings (`name=value`).
+    /// can read, and `settings` (`name=value`).
     ///
     /// # Errors
     /// As [`Postgres::start`].
     pub fn start_with(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, EngineError> {
-        Self::create(files, &[&NOT_DURABLE, settings].concat())
+        Self::create(files, &[&TEST_SETTINGS, settings].concat())
     }
 
     /// Starts PostgreSQL for measurements: commits wait for the disk.
@@ -60,7 +60,7 @@ impl Postgres {
         Self::start_durable_with(&[])
     }
 
-    /// Starts PostgreSQL for measurements with these settings (`name=value`).
+    /// Starts PostgreSQL for measurements with `settings` (`name=value`).
     ///
     /// # Errors
     /// As [`Postgres::start`].
@@ -146,6 +146,26 @@ impl Postgres {
         self.group.as_ref().map_or(f64::NAN, |group| cpu_time_us_with_children(group.id()))
     }
 
+    /// Returns the lines of the server's log that report a crash, with their details.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn crash_report(&self) -> io::Result<String> {
+        let log = std::fs::read_to_string(self.dir.path().join("log"))?;
+        let mut is_about_crash = false;
+        let mut report = String::new();
+        for line in log.lines() {
+            if line.contains("LOG:  ") || line.contains("PANIC:  ") {
+                is_about_crash = line.contains("PANIC:  ") || line.contains("was terminated by");
+            }
+            if is_about_crash {
+                report += line;
+                report.push('\n');
+            }
+        }
+        Ok(report)
+    }
+
     /// Stops the server in "fast" mode: clients are disconnected, transactions rolled back.
     /// [`Postgres::restart`] uses the same port and data.
     ///
@@ -165,7 +185,7 @@ impl Postgres {
     /// If it is not running.
     pub fn kill(&mut self) -> Result<(), EngineError> {
         // Backends run in separate sessions. Backends that outlive the server would prevent a
-        // restart until they notice that it has exited.
+        // restart until they detect that it has exited.
         self.signal_all(Signal::SIGKILL)?;
         if let Some(group) = self.group.take() {
             group.stop(Signal::SIGKILL)?;
@@ -221,7 +241,7 @@ impl Postgres {
     }
 }
 
-/// Creates a directory for a server that runs as this user.
+/// Creates a directory for a server that runs as `user`.
 fn temp_dir_for(user: Option<UserIds>) -> io::Result<TempDir> {
     let dir = temp_dir("postgres")?;
     if let Some(user) = user {

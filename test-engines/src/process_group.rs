@@ -1,6 +1,6 @@
 //! A process that stops, together with all its descendants, when the process that started it ends.
 //!
-//! `Drop` alone is not enough: a `static` is never dropped, and Ctrl-C or SIGKILL end a process
+//! `Drop` alone is not enough: a `static` is never dropped, and Ctrl-C or SIGKILL ends a process
 //! without running destructors. Therefore a small shell script runs in the same process group and
 //! reads from a pipe whose other end only the owner has open. When the pipe closes, for whatever
 //! reason, the script stops the group. The owner needs no signal handler.
@@ -37,9 +37,9 @@ kill -s KILL 0
 /// The user of a [`ProcessGroup`], and the actions when it is dropped or its owner ends.
 #[derive(Debug)]
 pub struct SpawnOptions {
-    /// The signal sent to the group; KILL follows after ten seconds.
+    /// The signal sent to the group. KILL follows when the leader has exited, or after ten seconds.
     pub stop_signal: Signal,
-    /// A directory to remove.
+    /// A directory to remove before KILL is sent.
     pub remove_dir: Option<PathBuf>,
     /// The user to run as; the owner's if `None`.
     pub user: Option<UserIds>,
@@ -103,7 +103,7 @@ impl ProcessGroup {
     }
 
     /// Takes the leader's standard output, if the command piped it.
-    pub fn stdout(&mut self) -> Option<ChildStdout> {
+    pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.leader.stdout.take()
     }
 
@@ -251,7 +251,7 @@ mod tests {
             ProcessGroup::spawn(shell("sleep 600 & echo $!; wait"), &SpawnOptions::default())
                 .unwrap();
         let mut pid = String::new();
-        BufReader::new(group.stdout().unwrap()).read_line(&mut pid).unwrap();
+        BufReader::new(group.take_stdout().unwrap()).read_line(&mut pid).unwrap();
         assert!(is_running(pid.trim()));
         drop(group);
         assert!(wait_until(|| !is_running(pid.trim())), "{pid} is still running");
@@ -262,7 +262,7 @@ mod tests {
         let mut group =
             ProcessGroup::spawn(shell("sleep 600 & echo $!"), &SpawnOptions::default()).unwrap();
         let mut pid = String::new();
-        BufReader::new(group.stdout().unwrap()).read_line(&mut pid).unwrap();
+        BufReader::new(group.take_stdout().unwrap()).read_line(&mut pid).unwrap();
         assert!(group.wait().unwrap().success());
         assert!(wait_until(|| !is_running(pid.trim())), "{pid} is still running");
     }
@@ -271,7 +271,7 @@ mod tests {
     fn a_paused_group_receives_the_signal_that_stops_it() {
         let script = "trap 'echo stopped; exit' TERM; echo ready; while :; do sleep 0.05; done";
         let mut group = ProcessGroup::spawn(shell(script), &SpawnOptions::default()).unwrap();
-        let mut output = BufReader::new(group.stdout().unwrap()).lines();
+        let mut output = BufReader::new(group.take_stdout().unwrap()).lines();
         assert_eq!(output.next().unwrap().unwrap(), "ready");
         group.signal(Signal::SIGSTOP).unwrap();
         drop(group);

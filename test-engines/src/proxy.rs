@@ -1,4 +1,4 @@
-//! A private reverse proxy: nginx, Caddy or another one.
+//! A private reverse proxy: nginx, Caddy or any other program.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -42,7 +42,7 @@ impl Proxy {
         })
     }
 
-    /// Starts a different proxy, given by its program and arguments.
+    /// Starts any other proxy, given by its program and arguments.
     ///
     /// # Errors
     /// The reason, with its log.

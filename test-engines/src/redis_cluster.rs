@@ -14,7 +14,7 @@ pub const SHARDS: usize = 3;
 
 /// Far longer than a change of the cluster takes, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// Longer than Redis tries a planned failover, which it abandons if the nodes are too busy to vote.
+/// Longer than Redis attempts a planned failover. It gives up if the nodes are too busy to vote.
 const FAILOVER_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// A private cluster of three primaries and three replicas, without persistence.
@@ -157,7 +157,7 @@ impl RedisCluster {
     /// Returns the number of a primary's replica.
     ///
     /// # Errors
-    /// If there is none, or it has failed.
+    /// If the primary has no replica, or the replica has failed.
     pub fn replica_for_primary(&self, primary: usize) -> Result<usize, EngineError> {
         let lines = self.node_lines()?;
         let id = Some(self.node_id(primary)?);
@@ -212,8 +212,8 @@ impl RedisCluster {
     /// # Errors
     /// If a node does not respond.
     pub fn move_slots(&self, from: usize, to: usize, slot_count: usize) -> Result<(), EngineError> {
-        // The nodes learn of an earlier move one after the other, and redis-cli rejects the next
-        // one until then.
+        // The nodes learn of an earlier move one by one. Until all of them have, redis-cli rejects
+        // the next move.
         let check_arguments =
             ["--cluster".to_owned(), "check".to_owned(), self.nodes[from].address()];
         self.wait_until("all nodes agree about the slots", || {
@@ -281,7 +281,7 @@ impl RedisCluster {
     /// Waits until three primaries own all slots, each has a replica, and all nodes agree.
     ///
     /// # Errors
-    /// If that does not happen within a minute.
+    /// If the cluster is not complete within a minute.
     pub fn wait_until_complete(&self) -> Result<(), EngineError> {
         self.wait_until("all nodes agree", || {
             for number in 0..self.nodes.len() {

@@ -1,4 +1,4 @@
-//! A process that prints the address on which it is listening.
+//! A server process that prints its address.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -20,7 +20,7 @@ pub struct Server {
     group: ProcessGroup,
     /// Open as long as the server runs, so that its writes do not fail.
     _stdout: BufReader<ChildStdout>,
-    /// The address on which it is listening.
+    /// The address that it listens on.
     pub address: SocketAddr,
     /// The time from the start until the server was listening.
     pub startup_duration: Duration,
@@ -39,7 +39,7 @@ impl Server {
         command.current_dir(dir).stdout(Stdio::piped()).stderr(output);
         let start = Instant::now();
         let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
-        let pipe = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+        let pipe = group.take_stdout().ok_or_else(|| io::Error::other("no pipe"))?;
         let mut stdout = BufReader::new(pipe);
         let mut line = String::new();
         while stdout.read_line(&mut line)? > 0 {
@@ -53,7 +53,7 @@ impl Server {
         Err(io::Error::other(format!("{name} exited before it was listening\n{log}")))
     }
 
-    /// Returns the process id.
+    /// Returns the id of the server process.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.group.id()
@@ -85,7 +85,7 @@ impl Server {
         }
     }
 
-    /// Returns whether the process has not exited.
+    /// Returns whether the process is running.
     ///
     /// # Errors
     /// If the status cannot be read.

@@ -17,8 +17,8 @@ const NODE_TIMEOUT: Duration = Duration::from_mins(10);
 #[track_caller]
 pub fn report_skipped(subject: &str, reason: &str) {
     static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(!in_ci, "{subject} must not be skipped in CI: {reason}");
+    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    assert!(!is_ci, "{subject} must not be skipped in CI: {reason}");
     if REPORTED.lock().unwrap_or_else(PoisonError::into_inner).insert(subject.to_owned()) {
         // Not eprintln!, which the test harness would capture.
         let note = format!("\nnote: tests of {subject} are skipped: {reason}\n");

@@ -29,7 +29,8 @@ fn query(postgres: &Postgres, sql: &str) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Returns the first line of the response, or `None` if there is none within 300 ms.
+/// Returns the first line of the response, or `None` if the connection fails or the response takes
+/// longer than 300 ms.
 fn send(address: &str, request: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_millis(300))).ok()?;
@@ -66,7 +67,20 @@ fn postgres_restarts_on_the_same_port_with_its_data() {
 }
 
 #[test]
-fn a_durable_postgres_waits_for_the_disk() {
+fn a_crash_of_postgres_is_reported_with_its_statement() {
+    let Some(postgres) = require_engine(Postgres::start()) else { return };
+    assert_eq!(postgres.crash_report().unwrap(), "");
+    let kill_backend = "copy (select 1) to program 'kill -s KILL $PPID'";
+    postgres.execute(kill_backend).unwrap_err();
+    let is_reported = || {
+        let report = postgres.crash_report().unwrap();
+        report.contains("terminated by signal 9") && report.contains(kill_backend)
+    };
+    assert!(wait_until(is_reported));
+}
+
+#[test]
+fn a_durable_postgres_has_fsync_and_synchronous_commit_enabled() {
     let Some(postgres) = require_engine(Postgres::start_durable()) else { return };
     assert_eq!(query(&postgres, "show fsync"), "on");
     assert_eq!(query(&postgres, "show synchronous_commit"), "on");
@@ -138,7 +152,7 @@ fn engines_stop_when_their_owner_is_killed() {
     if env::var_os("OWN_ENGINES").is_some() {
         return own_engines();
     }
-    // Writable by every user, like /tmp, because PostgreSQL may run as a different user.
+    // Writable by every user, like /tmp, because PostgreSQL may run as another user.
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
     let mut owner = Command::new(env::current_exe().unwrap())

@@ -7,10 +7,11 @@ use belfry::language::Language;
 use belfry::pages::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, AuthenticationError,
     AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontPage,
-    Layout, ListedApp, MAX_SESSIONS, NewRuleFields, Notice, PageNumber, PendingDeletion,
-    RejectedPage, RulePage, RulesPage, RulesView, SecurityError, SecurityPage, SignInPage,
-    SignUpPage, SignedOutPage, StaticFile, Trial, TryErrors, TryFields, TryPage, assets,
+    Layout, ListedApp, MAX_SESSIONS, NewRuleForm, Notice, PageNumber, PendingDeletion,
+    RejectedPage, RulePage, RulesPage, RulesView, SecurityFormError, SecurityPage, SignInPage,
+    SignUpPage, SignedOutPage, StaticFile, Trial, TrialErrors, TrialFields, TrialPage, assets,
 };
+use belfry::pages::{DevicesPage, ListedDelivery};
 use belfry::pages::{NotificationsPage, NotificationsView, RejectedForm, RejectionReason};
 
 mod samples;
@@ -31,8 +32,8 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     fs::write(dir.join(logo.path().trim_start_matches('/')), logo.content)?;
     for language in languages {
         for (name, page) in samples::render_pages(language, "Tusky")? {
-            // Paths are relative to the file, and the script that would submit `form_post` is left
-            // out.
+            // Makes paths relative to the file, and removes the script that would submit
+            // `form_post`.
             let page = page.replace("\"/static/", "\"static/").replace("static/submit-", "absent-");
             fs::write(dir.join(format!("{name}.{}.html", language.code())), page)?;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::AppDetails;
-use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::client::Registrar;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
@@ -19,11 +19,13 @@ use strum::VariantArray;
 use super::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, AuthenticationError,
     AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontPage,
-    Language, Layout, ListedApp, MAX_SESSIONS, NewRuleFields, Notice, PageNumber, PendingDeletion,
-    RejectedPage, RulePage, RulesPage, RulesView, SecurityError, SecurityPage, SignInPage,
-    SignUpPage, SignedOutPage, StaticFile, Trial, TryErrors, TryFields, TryPage, assets,
+    Language, Layout, ListedApp, MAX_SESSIONS, NewRuleForm, Notice, PageNumber, PendingDeletion,
+    RejectedPage, RulePage, RulesPage, RulesView, SecurityFormError, SecurityPage, SignInPage,
+    SignUpPage, SignedOutPage, StaticFile, Trial, TrialErrors, TrialFields, TrialPage, assets,
 };
 
+#[path = "samples/devices.rs"]
+mod devices;
 #[path = "samples/notifications.rs"]
 mod notifications;
 #[path = "samples/rules.rs"]
@@ -34,7 +36,7 @@ pub(crate) type Sample = (&'static str, String);
 
 const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 
-/// Returns every page in this language, for an app with this name.
+/// Renders every page in a language, for an app with the name `app`.
 pub(crate) fn render_pages(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let (server, title) = ("social.example", "Bell Ringers");
     let style = assets::STYLE.path();
@@ -66,8 +68,9 @@ pub(crate) fn render_pages(language: Language, app: &str) -> Result<Vec<Sample>,
     for notice in Notice::VARIANTS {
         pages.push(("account-notice", render_account(layout, Some(*notice), None, &[])?));
     }
-    pages.extend(security_pages(layout)?);
-    pages.extend(sign_up_pages(layout, app)?);
+    pages.extend(devices::render_pages(layout, app)?);
+    pages.extend(render_security_pages(layout)?);
+    pages.extend(render_sign_up_pages(layout, app)?);
     pages.extend(notifications::render_pages(layout, app)?);
     for (page_name, app, entered_name, failure) in [
         ("sign-in", None, "", None),
@@ -126,7 +129,7 @@ pub(crate) fn render_pages(language: Language, app: &str) -> Result<Vec<Sample>,
     Ok(pages)
 }
 
-/// Returns the logo on the sign-in pages.
+/// Returns the logo for the sign-in pages.
 pub(crate) fn logo() -> StaticFile {
     let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1'/></svg>";
     StaticFile::logo_from_bytes(svg.into()).expect("this is an image")
@@ -192,7 +195,14 @@ fn render_account(
 }
 
 fn nav(section: AccountSection, notice: Option<Notice>) -> AccountNav {
-    AccountNav { section, lang: None, notice, removed_app: None, deletion: None }
+    AccountNav {
+        section,
+        lang: None,
+        notice,
+        removed_app: None,
+        deletion: None,
+        links_devices: true,
+    }
 }
 
 /// Returns the time at which the pages are shown.
@@ -213,13 +223,13 @@ fn lookup_key(number: u8) -> LookupKey {
 /// Returns more tokens of the second app than the page shows, last used at different times.
 fn sample_tokens() -> Vec<AccountToken> {
     let token = |number: u8, app_id, last_used_at| AccountToken {
-        lookup: lookup_key(number),
+        lookup_key: lookup_key(number),
         app_id,
         scopes: "read".parse().unwrap_or_default(),
         created_at: timestamp(1_790_000_000),
         expires_at: None,
         last_used_at,
-        device: (app_id != 3).then(|| "Element on Pixel".to_owned()),
+        device_name: (app_id != 3).then(|| "Element on Pixel".to_owned()),
     };
     let ages =
         [0, 3_600, 7_200, 86_400, 172_800, 864_000, 864_000, 864_000, 864_000, 864_000, 864_000];
@@ -231,10 +241,10 @@ fn sample_tokens() -> Vec<AccountToken> {
     tokens
 }
 
-/// Returns the security page in every state.
-fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
+/// Renders the security page in every state.
+fn render_security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
     let session = |number: u8, browser: &str, age: i64| AccountSession {
-        lookup: lookup_key(number),
+        lookup_key: lookup_key(number),
         created_at: timestamp(1_790_000_000),
         seen_at: timestamp(1_800_000_000 - age),
         expires_at: timestamp(1_810_000_000),
@@ -250,7 +260,7 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
     let many_sessions: Vec<AccountSession> =
         (1..).take(MAX_SESSIONS + 1).map(|number| session(number, "Edge/Windows", 60)).collect();
     let deletion = PendingDeletion { delete_at: timestamp(1_800_080_000), csrf: "c".to_owned() };
-    let render = |sessions: &[AccountSession], errors: &[SecurityError], deletion| {
+    let render = |sessions: &[AccountSession], errors: &[SecurityFormError], deletion| {
         let page = SecurityPage {
             layout,
             nav: AccountNav { deletion, ..nav(AccountSection::Security, None) },
@@ -271,26 +281,26 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
         ("security-many-sessions", render(&many_sessions, &[], None)?),
         ("security-deletion", render(&sessions, &[], Some(deletion))?),
     ];
-    let wrong_password = SecurityError::CurrentPassword(AuthenticationError::WrongPassword);
-    let common_password = SecurityError::NewPassword(FieldError::PasswordCommon);
+    let wrong_password = SecurityFormError::CurrentPassword(AuthenticationError::WrongPassword);
+    let common_password = SecurityFormError::NewPassword(FieldError::PasswordCommon);
     let too_many = AuthenticationError::TooManyAttempts(Duration::from_mins(5));
     for (name, errors) in [
         (
             "security-wrong",
-            &[wrong_password, common_password, SecurityError::DifferentPasswords][..],
+            &[wrong_password, common_password, SecurityFormError::DifferentPasswords][..],
         ),
-        ("security-email", &[SecurityError::Email(FieldError::EmailInvalid)]),
-        ("security-email-password", &[SecurityError::EmailPassword(too_many)]),
-        ("security-too-many", &[SecurityError::Deletion(too_many)]),
-        ("security-last-admin", &[SecurityError::LastAdmin]),
+        ("security-email", &[SecurityFormError::Email(FieldError::EmailInvalid)]),
+        ("security-email-password", &[SecurityFormError::EmailPassword(too_many)]),
+        ("security-too-many", &[SecurityFormError::Deletion(too_many)]),
+        ("security-last-admin", &[SecurityFormError::LastAdmin]),
     ] {
         pages.push((name, render(&sessions, errors, None)?));
     }
     Ok(pages)
 }
 
-/// Returns the sign-up page, empty and with errors.
-fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::Error> {
+/// Renders the sign-up page, empty and with errors.
+fn render_sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let empty_page = SignUpPage {
         layout,
         form: Form { action: "/oauth/sign_up", csrf: "c", request: None },
@@ -347,27 +357,31 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
 }
 
 fn sample_apps(app_name: &str) -> Vec<AuthorizedApp> {
-    let app =
-        |app_id, origin: Origin, name: &str, website: Option<&str>, scopes: &str| AuthorizedApp {
-            app_id,
-            client_id: origin.to_string(),
-            origin,
-            name: name.to_owned(),
-            website: website.map(str::to_owned),
-            scopes: scopes.parse().unwrap_or_default(),
-            since: Timestamp::from_second(1_790_000_000 + app_id).unwrap_or(Timestamp::UNIX_EPOCH),
-        };
+    let app = |app_id,
+               registered_by: Registrar,
+               name: &str,
+               website: Option<&str>,
+               scopes: &str| AuthorizedApp {
+        app_id,
+        client_id: registered_by.to_string(),
+        registered_by,
+        name: name.to_owned(),
+        website: website.map(str::to_owned),
+        scopes: scopes.parse().unwrap_or_default(),
+        since: Timestamp::from_second(1_790_000_000 + app_id).unwrap_or(Timestamp::UNIX_EPOCH),
+    };
     let website = Some("https://tusky.example/about?from=app");
     vec![
-        app(1, Origin::CommandLine, "My bot", None, "read:statuses admin:read"),
-        app(2, Origin::Matrix, "matrix", None, "read write push"),
-        app(3, Origin::Api, app_name, website, "read write:statuses push"),
+        app(1, Registrar::CommandLine, "My bot", None, "read:statuses admin:read"),
+        app(2, Registrar::Matrix, "matrix", None, "read write push"),
+        app(3, Registrar::Api, app_name, website, "read write:statuses push"),
     ]
 }
 
 /// Returns a Matrix client in which the user has signed in once.
 fn single_device_app(app_name: &str) -> Vec<AuthorizedApp> {
-    let matrix = sample_apps(app_name).into_iter().filter(|app| app.origin == Origin::Matrix);
+    let matrix =
+        sample_apps(app_name).into_iter().filter(|app| app.registered_by == Registrar::Matrix);
     matrix.map(|app| AuthorizedApp { app_id: 4, ..app }).collect()
 }
 

@@ -37,8 +37,7 @@ impl AccountSlots {
         self.lock().len()
     }
 
-    /// Locks the set. A poisoned lock is used too, because no panic can interrupt a change to the
-    /// set.
+    /// Locks the set. Ignores poisoning, because no panic can interrupt a change to the set.
     fn lock(&self) -> MutexGuard<'_, HashSet<i64>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

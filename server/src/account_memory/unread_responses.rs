@@ -12,16 +12,16 @@ use bytes::Bytes;
 /// Responses up to this size are not counted: rate limits restrict their number.
 const MAX_UNCOUNTED_BYTES: usize = 64 * 1024;
 
-/// The maximum total size of an account's unread responses, unless there is only one.
+/// The maximum total size of an account's counted responses; a single one may be larger.
 const MAX_BYTES_PER_ACCOUNT: usize = 8 * 1024 * 1024;
 
 /// The total size of each account's large responses that have not been sent yet.
 #[derive(Debug, Clone, Default)]
 pub struct UnreadResponses(Arc<Mutex<HashMap<i64, usize>>>);
 
-/// The account has too many unread responses.
+/// The account's unread responses are too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many responses have not been read")]
+#[error("the account's unread responses are too large")]
 pub struct TooManyUnreadResponses;
 
 impl UnreadResponses {

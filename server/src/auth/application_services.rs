@@ -24,8 +24,10 @@ impl ApplicationServices {
             let service = source.read()?;
             if let Some(other_service) = services.by_token_digest(service.token) {
                 let (id, other_id) = (&service.id, &other_service.id);
-                let message =
-                    format!("application_services: {id:?}: has the as_token of {other_id:?}");
+                let message = format!(
+                    "application_services: {id:?} and {other_id:?} have the same as_token; use a \
+                     different one for each"
+                );
                 return Err(ConfigError(message));
             }
             services.0.push(Arc::new(service));
@@ -71,7 +73,7 @@ impl ApplicationServices {
         for service in &self.0 {
             let (id, sender) = (&*service.id, &*service.sender);
             if let Err(error) = check_name(sender) {
-                tracing::warn!(id, sender, %error, "application service without an account");
+                tracing::warn!(id, sender, %error, "invalid sender_localpart, account not created");
                 continue;
             }
             let account = store.account_by_name(sender).await?;
@@ -79,7 +81,7 @@ impl ApplicationServices {
                 tracing::warn!(
                     id,
                     sender,
-                    "the account of an application service has a password, so people can sign in as it"
+                    "application service account has a password, so people can sign in with it"
                 );
             }
             if account.is_none() {
@@ -104,7 +106,9 @@ impl ApplicationServices {
 mod tests {
     use super::*;
 
-    fn load_services(registrations: &[&str]) -> Result<ApplicationServices, ConfigError> {
+    fn load_application_services(
+        registrations: &[&str],
+    ) -> Result<ApplicationServices, ConfigError> {
         let sources: Vec<RegistrationSource> =
             registrations.iter().map(|text| toml::from_str(text).unwrap()).collect();
         ApplicationServices::load(&sources)
@@ -114,8 +118,8 @@ mod tests {
         namespaces.users = [{ regex = '@irc_.*:x', exclusive = true }, { regex = '@ann|@ben' }]";
 
     #[test]
-    fn a_service_acts_for_itself_and_its_namespaces_and_reserves_exclusive_ones() {
-        let services = load_services(&[BRIDGE]).unwrap();
+    fn an_application_service_acts_for_its_sender_and_namespaces_and_reserves_exclusive_ones() {
+        let services = load_application_services(&[BRIDGE]).unwrap();
         let service = services.by_token(&Secret::new("t")).unwrap();
         for (name, is_allowed) in
             [("bot", true), ("irc_ann", true), ("ann", false), ("xirc_ann", false), ("both", false)]
@@ -136,15 +140,17 @@ mod tests {
                 "id = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
                  namespaces.users = [{{ regex = '{regex}' }}]"
             );
-            let services = load_services(&[&registration]).unwrap();
+            let services = load_application_services(&[&registration]).unwrap();
             let service = services.0.first().unwrap();
             assert!(service.may_act_for("ann", "@ann:x"), "{regex}");
         }
     }
 
     #[test]
-    fn two_services_cannot_have_the_same_token() {
-        let error = load_services(&[BRIDGE, BRIDGE]).unwrap_err().to_string();
-        assert_eq!(error, "application_services: \"irc\": has the as_token of \"irc\"");
+    fn two_application_services_cannot_have_the_same_token() {
+        let error = load_application_services(&[BRIDGE, BRIDGE]).unwrap_err().to_string();
+        let expected = "application_services: \"irc\" and \"irc\" have the same as_token; use a \
+                        different one for each";
+        assert_eq!(error, expected);
     }
 }

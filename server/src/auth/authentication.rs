@@ -8,9 +8,7 @@ use belfry_core::oauth::account::Role;
 use belfry_core::secret::Secret;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::log_throttle::LogThrottle;
-use belfry_store::{
-    Account, AddAccountError, Email, NO_PASSWORD, Store, StoreError, UpdateOutcome,
-};
+use belfry_store::{Account, AddAccountError, Email, NO_PASSWORD, Store, StoreError, WriteOutcome};
 use jiff::Timestamp;
 
 use super::passwords::{HashQueueFull, Passwords, needs_rehash};
@@ -19,16 +17,16 @@ use crate::metrics::SignInCounters;
 static REHASH_ERROR_LOG: LogThrottle = LogThrottle::new("failed to rehash a password");
 
 /// Proof that someone has just authenticated. Only `Authenticator` creates it. The sessions and
-/// Matrix tokens created from it are stored only if the account still has this credential version,
-/// because the password may have been changed since.
+/// Matrix tokens created from it are stored only if the account still has the credential version of
+/// `account`, because the password may have been changed since.
 #[derive(Debug, Clone)]
 #[expect(clippy::manual_non_exhaustive, reason = "the rest of this crate must not create it")]
-pub struct Authenticated {
+pub struct AuthenticationProof {
     /// The account, as it was when the password was verified.
     pub account: Account,
-    /// The methods by which the person authenticated.
+    /// The methods that the person used.
     pub methods: &'static [AuthenticationMethod],
-    /// The time at which the person authenticated.
+    /// The time when the person authenticated.
     pub authenticated_at: Timestamp,
     /// Private, so that only this module can create the proof.
     _proof: (),
@@ -43,7 +41,7 @@ pub enum AuthenticationMethod {
     ApplicationService,
 }
 
-/// The reason for which authentication failed.
+/// Reason why authentication failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationError {
     /// Unknown account or wrong password; which of them is not revealed.
@@ -57,8 +55,7 @@ pub enum AuthenticationError {
 }
 
 impl AuthenticationError {
-    /// Returns how long the client should wait before the next attempt; `None` if waiting does not
-    /// help.
+    /// Returns the time to wait before the next attempt; `None` if waiting does not help.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
             Self::WrongPassword | Self::Disabled => None,
@@ -92,14 +89,14 @@ pub(crate) enum SignUpError {
 /// Name or address of an account, as a person enters it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Login<'a> {
-    /// The name or the e-mail address set by the operator, ignoring case: phone keyboards
-    /// capitalise the first letter.
+    /// The name or the verified e-mail address, ignoring case: phone keyboards capitalise the
+    /// first letter.
     NameOrEmail(&'a str),
     /// The exact name.
     Name(&'a str),
 }
 
-/// An attempt that may be a guess, and the key for which it is counted.
+/// An attempt that may be a guess, and the key under which it is counted.
 #[derive(Debug, Clone, Copy)]
 pub enum Guess<'a> {
     /// A sign-in with this name or e-mail address.
@@ -109,19 +106,20 @@ pub enum Guess<'a> {
     Confirmation(&'a Account),
 }
 
-/// The request that authenticates someone: its limits on guesses, and its audit events.
+/// Rate limits and audit events for authentication attempts.
 pub trait GuessGuard {
-    /// Returns the client's network.
+    /// Returns the network of the client. Known networks have reserved places in the queue for
+    /// password hashes.
     fn network(&self) -> Network;
 
-    /// Counts or refunds a guess. Returns how long the client has to wait if there are too many.
+    /// Counts or refunds a guess. If there are too many, the error is the time to wait.
     fn count_guess(
         &self,
         mode: CountMode,
         guess: Guess<'_>,
     ) -> impl Future<Output = Result<(), Duration>> + Send;
 
-    /// Counts the audit event of a rejected attempt. The name that was entered is not recorded,
+    /// Counts a rejected attempt as an audit event. The name that was entered is not recorded,
     /// because users sometimes enter their password in the wrong field.
     fn record_failure(&self, kind: AuditKind, account_id: Option<i64>);
 }
@@ -136,14 +134,14 @@ pub(crate) struct Authenticator<'a> {
 
 impl Authenticator<'_> {
     /// Authenticates someone who signs in, and counts a rejection in the metrics. An unknown name
-    /// takes the same time as a wrong password.
+    /// takes the same time as a wrong password, unless the account's hash was imported.
     pub(crate) async fn sign_in(
         &self,
         guard: &impl GuessGuard,
         counters: &SignInCounters,
         login: Login<'_>,
         password: Secret,
-    ) -> Result<Authenticated, VerifyError> {
+    ) -> Result<AuthenticationProof, VerifyError> {
         let (Login::NameOrEmail(name) | Login::Name(name)) = login;
         let account_lookup = async {
             match login {
@@ -171,8 +169,8 @@ impl Authenticator<'_> {
 
     /// Verifies the password of an account. The attempt is counted before the account is loaded and
     /// the password verified, so that concurrent guesses cannot exceed the limit. It is refunded if
-    /// the password is correct and the account is enabled; a wrong password or a disabled account
-    /// is recorded as an audit event of this kind, if there is one.
+    /// the password is correct and the account is enabled. For a wrong password or a disabled
+    /// account, an audit event is recorded if `kind` is given.
     pub(crate) async fn verify(
         &self,
         guard: &impl GuessGuard,
@@ -180,14 +178,15 @@ impl Authenticator<'_> {
         kind: Option<AuditKind>,
         account_lookup: impl Future<Output = Result<Option<Account>, StoreError>>,
         password: Secret,
-    ) -> Result<Authenticated, VerifyError> {
-        let reject_attempt =
+    ) -> Result<AuthenticationProof, VerifyError> {
+        let too_many_attempts =
             |retry_after| VerifyError::Rejected(AuthenticationError::TooManyAttempts(retry_after));
-        guard.count_guess(CountMode::Check, guess).await.map_err(reject_attempt)?;
+        guard.count_guess(CountMode::Check, guess).await.map_err(too_many_attempts)?;
         let account = account_lookup.await?;
         let account_id = account.as_ref().map(|account| account.id);
-        let result = self.verify_password(account, password, guard.network()).await;
-        let error = match result.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))? {
+        let verification = self.verify_password(account, password, guard.network()).await;
+        let hash_queue_full = |_| VerifyError::Rejected(AuthenticationError::Busy);
+        let error = match verification.map_err(hash_queue_full)? {
             Some(account) if account.disabled_at.is_none() => {
                 let _ = guard.count_guess(CountMode::Refund, guess).await;
                 return Ok(self.create_proof(account, &[AuthenticationMethod::Password]));
@@ -209,7 +208,7 @@ impl Authenticator<'_> {
         name: String,
         email: Option<Email>,
         password: Option<Secret>,
-    ) -> Result<Authenticated, SignUpError> {
+    ) -> Result<AuthenticationProof, SignUpError> {
         let (hash, methods): (_, &[_]) = match password {
             Some(password) => {
                 let hash = self.passwords.hash(password).await.map_err(SignUpError::Busy)?;
@@ -229,13 +228,13 @@ impl Authenticator<'_> {
         &self,
         account: Account,
         methods: &'static [AuthenticationMethod],
-    ) -> Authenticated {
-        Authenticated { account, methods, authenticated_at: self.clock.now(), _proof: () }
+    ) -> AuthenticationProof {
+        AuthenticationProof { account, methods, authenticated_at: self.clock.now(), _proof: () }
     }
 
     /// Returns the account if this is its password, and replaces an outdated hash. A missing
-    /// account takes the same time as a wrong password, so that timing does not reveal which
-    /// accounts exist.
+    /// account takes the same time as a wrong password (except for imported hashes), so that timing
+    /// does not reveal which accounts exist.
     async fn verify_password(
         &self,
         account: Option<Account>,
@@ -257,18 +256,18 @@ impl Authenticator<'_> {
     }
 
     /// Replaces a password hash with one that has the current parameters. After a failure, the next
-    /// sign-in tries again.
+    /// sign-in retries.
     async fn rehash_password(&self, account: &Account, password: Secret) {
         let Ok(hash) = self.passwords.hash(password).await else { return };
         match self.store.rehash_password(account.id, &account.password_hash, &hash).await {
-            Ok(UpdateOutcome::Updated) => {
-                tracing::info!(account = account.id, "rehashed a password");
+            Ok(WriteOutcome::Written) => {
+                tracing::info!(account = account.id, "password rehashed");
             }
             Err(error) if REHASH_ERROR_LOG.admits() => {
                 tracing::warn!(%error, "failed to rehash a password");
             }
             // Not found if another request has rehashed it, or the password was changed.
-            Ok(UpdateOutcome::NotFound) | Err(_) => {}
+            Ok(WriteOutcome::NotFound) | Err(_) => {}
         }
     }
 }

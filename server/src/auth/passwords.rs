@@ -22,8 +22,8 @@ use self::verification::matches_hash;
 pub use self::verification::needs_rehash;
 use crate::log::request_context::RequestContext;
 
-/// Length of the wait queue per concurrent hash. Further requests are rejected: in a longer queue
-/// clients would time out before their turn.
+/// Length of the wait queue per concurrent hash. Further requests are rejected, because clients
+/// would time out in a longer queue.
 const QUEUE_PLACES_PER_PERMIT: usize = 32;
 
 /// Additional queue places per concurrent hash, reserved for networks from which someone has signed
@@ -46,7 +46,7 @@ pub struct Passwords {
     hash_permits: Arc<Semaphore>,
     /// Limits running and waiting requests together.
     queue_places: Arc<Semaphore>,
-    /// Limits the requests in the reserved places of the queue.
+    /// Limits the requests in the reserved queue places.
     reserved_places: Arc<Semaphore>,
     /// Networks from which someone has signed in.
     known_networks: Arc<Cache<Network, ()>>,
@@ -119,8 +119,8 @@ impl Passwords {
         Ok(is_correct)
     }
 
-    /// Runs a hash on a blocking thread, when one of the permits is free. Requests from known
-    /// networks may use the reserved places of the queue.
+    /// Computes a hash on a blocking thread, as soon as a permit is free. Requests from known
+    /// networks may use the reserved places in the queue.
     async fn run_hash<T: Send + 'static>(
         &self,
         is_known_network: bool,

@@ -5,17 +5,17 @@ use std::time::Duration;
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::matrix::Device;
 use belfry_core::oauth::app::{App, AppDetails};
-use belfry_core::oauth::client::{ClientProperties, Origin};
+use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{LookupKey, SplitToken};
 use jiff::Timestamp;
 
-use super::authentication::Authenticated;
+use super::authentication::AuthenticationProof;
 use belfry_runtime::random;
 use belfry_store::{
-    Account, NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, UpdateOutcome,
+    Account, NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, WriteOutcome,
 };
 
 /// An app that the server creates for tokens issued without OAuth.
@@ -23,17 +23,17 @@ use belfry_store::{
 pub enum FirstPartyApp<'a> {
     /// The app of Matrix clients that sign in with a password.
     Matrix,
-    /// An app for tokens issued on the command line, with this title.
+    /// An app for tokens issued on the command line, with this name.
     CommandLine(&'a str),
 }
 
 impl<'a> FirstPartyApp<'a> {
-    /// Returns the origin, client id and title. Registered apps cannot have these client ids,
+    /// Returns the registrar, client id and name. Registered apps cannot have these client ids,
     /// because theirs are random.
-    fn details(self) -> (Origin, String, &'a str) {
+    fn details(self) -> (Registrar, String, &'a str) {
         match self {
-            Self::Matrix => (Origin::Matrix, "matrix".to_owned(), "Matrix clients"),
-            Self::CommandLine(title) => (Origin::CommandLine, format!("cli:{title}"), title),
+            Self::Matrix => (Registrar::Matrix, "matrix".to_owned(), "Matrix clients"),
+            Self::CommandLine(name) => (Registrar::CommandLine, format!("cli:{name}"), name),
         }
     }
 }
@@ -42,19 +42,20 @@ impl<'a> FirstPartyApp<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     /// The app is disabled.
-    #[error("the app {title:?} is disabled; see belfry app enable {id}")]
+    #[error("the app {name:?} is disabled; run `belfry app enable {id}`")]
     AppDisabled {
         /// The id of the app.
         id: i64,
-        /// The title of the app.
-        title: String,
+        /// The name of the app.
+        name: String,
     },
     /// The app or the account was disabled or deleted before the token was stored.
     #[error("the app or the account is disabled or deleted")]
     AppOrAccountDisabled,
-    /// The password was changed, or the account disabled, after the password was verified.
-    #[error("the password was changed")]
-    PasswordChanged,
+    /// The password was changed, or the account or the app was disabled or deleted, after the
+    /// password was verified.
+    #[error("the password was changed, or the account or the app was disabled or deleted")]
+    SignInRejected,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -74,9 +75,9 @@ pub struct TokenIssuer<'a> {
 /// A token that was just issued.
 #[derive(Debug)]
 pub struct IssuedToken {
-    /// The token as the client gets it.
+    /// The token that the client receives.
     pub secret: SplitToken,
-    /// The token as it is stored.
+    /// The stored form of the token.
     pub token: NewToken,
 }
 
@@ -91,8 +92,8 @@ impl TokenIssuer<'_> {
     ) -> Result<IssuedToken, IssueError> {
         let issued_token = self.new_token(app_id, Some(account_id), scopes);
         match self.store.add_token(events, &issued_token.token).await? {
-            UpdateOutcome::Updated => Ok(issued_token),
-            UpdateOutcome::NotFound => Err(IssueError::AppOrAccountDisabled),
+            WriteOutcome::Written => Ok(issued_token),
+            WriteOutcome::NotFound => Err(IssueError::AppOrAccountDisabled),
         }
     }
 
@@ -104,8 +105,8 @@ impl TokenIssuer<'_> {
     ) -> Result<IssuedToken, IssueError> {
         let issued_token = self.new_token(app_id, None, scopes);
         match self.store.add_app_token(&issued_token.token).await? {
-            UpdateOutcome::Updated => Ok(issued_token),
-            UpdateOutcome::NotFound => Err(IssueError::AppOrAccountDisabled),
+            WriteOutcome::Written => Ok(issued_token),
+            WriteOutcome::NotFound => Err(IssueError::AppOrAccountDisabled),
         }
     }
 
@@ -127,23 +128,23 @@ impl TokenIssuer<'_> {
     ///
     /// # Errors
     /// If the password was changed or the account disabled since the password was verified
-    /// ([`IssueError::PasswordChanged`]), if the app for Matrix clients is disabled, or if the
-    /// store fails.
+    /// ([`IssueError::SignInRejected`]), if the app for Matrix clients is disabled, or if the store
+    /// fails.
     pub async fn issue_to_device(
         &self,
         events: &NewAuditEvents,
         device: Device,
-        authenticated: &Authenticated,
+        proof: &AuthenticationProof,
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
         let app_id =
             find_or_create_first_party_app(self.store, self.now, FirstPartyApp::Matrix).await?;
-        let Account { id, credential_version, .. } = authenticated.account;
+        let Account { id, credential_version, .. } = proof.account;
         let IssuedToken { secret, token } = self.new_token(app_id, Some(id), scopes);
         let token = NewToken { device: Some(device), ..token };
         match self.store.add_token_for_password(events, &token, credential_version).await? {
             SignInOutcome::SignedIn => Ok(secret),
-            SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
+            SignInOutcome::Rejected => Err(IssueError::SignInRejected),
         }
     }
 
@@ -190,22 +191,22 @@ pub async fn find_or_create_first_party_app(
     now: Timestamp,
     app: FirstPartyApp<'_>,
 ) -> Result<i64, IssueError> {
-    let (origin, client_id, title) = app.details();
+    let (registrar, client_id, name) = app.details();
     for new_id in random::id_candidates(now) {
         if let Some(stored_app) = store.app_by_client_id(&client_id).await? {
             let App { id, details, .. } = &stored_app.app;
             return match stored_app.disabled_at {
                 None => Ok(*id),
-                Some(_) => Err(IssueError::AppDisabled { id: *id, title: details.name.clone() }),
+                Some(_) => Err(IssueError::AppDisabled { id: *id, name: details.name.clone() }),
             };
         }
         let details = AppDetails {
-            name: title.to_owned(),
+            name: name.to_owned(),
             website: None,
             redirect_uris: Vec::new(),
             scopes: Scopes::default(),
         };
-        let properties = ClientProperties::new(origin);
+        let properties = ClientProperties::new(registrar);
         let app = App { id: new_id, client_id: client_id.clone(), details, properties };
         let stored_app = StoredApp::new(app, random::secret(now).hashed_secret(), now);
         // The loop reads the app again: another request may have created it, or the id may be

@@ -106,7 +106,10 @@ impl Command {
                 let detail = Some(format!("role {role}"));
                 let event = NewAuditEvent::for_command(now, AuditKind::RoleChange);
                 let events = NewAuditEvent { detail, ..event }.into();
-                check_update(store.set_account_role(&events, account.id, role).await?, &account)?;
+                require_updated(
+                    store.set_account_role(&events, account.id, role).await?,
+                    &account,
+                )?;
                 Ok(writeln!(stdout(), "account {} has the role {role}", account.name)?)
             }
             Self::Disable(AccountArgument { account }) => {
@@ -149,7 +152,7 @@ async fn disable_or_enable(
     let disabled_at = (kind == AuditKind::AccountDisable).then_some(now);
     let outcome =
         store.set_account_disabled_at(&command_events(now, kind), account.id, disabled_at).await?;
-    check_update(outcome, account)?;
+    require_updated(outcome, account)?;
     let state = if disabled_at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "account {} {state}", account.name)?)
 }
@@ -161,19 +164,22 @@ async fn delete_account(store: &Store, account: &Account, now: Timestamp) -> Res
         AccountDeletionOutcome::NotFound => return Err(deleted_error(account)),
         AccountDeletionOutcome::LastAdmin => return Err(last_admin_error(account)),
     };
-    let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted_rows;
+    let DeletedRows { sessions, codes, tokens, rulesets, requests, receivers, deliveries } =
+        deleted_rows;
     let counts = [
         format_count(sessions, "sessions"),
         format_count(tokens, "tokens"),
         format_count(codes, "codes"),
         format_count(rulesets, "rulesets"),
         format_count(requests, "authorization requests"),
+        format_count(receivers, "receivers"),
+        format_count(deliveries, "delivery log lines"),
     ];
     Ok(writeln!(stdout(), "account {} deleted: {}", account.name, counts.join(", "))?)
 }
 
 /// Returns an error if an account was not changed.
-fn check_update(outcome: AccountUpdateOutcome, account: &Account) -> Result<(), CliError> {
+fn require_updated(outcome: AccountUpdateOutcome, account: &Account) -> Result<(), CliError> {
     match outcome {
         AccountUpdateOutcome::Updated => Ok(()),
         AccountUpdateOutcome::NotFound => Err(deleted_error(account)),

@@ -8,15 +8,15 @@ use std::io::{Write, stdout};
 use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::app::{App, AppRegistrationError, Registration};
-use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::app::{App, AppRegistration, AppRegistrationError};
+use belfry_core::oauth::client::Registrar;
 use belfry_core::oauth::redirect::{PrivateUseScheme, RedirectUriError};
 use belfry_store::{AuditFilter, Store, StoredApp};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::output::{format_count, json_line, print};
+use super::output::{format_count, format_json_line, print};
 use super::{CliError, DatabaseUse, command_events};
 use crate::config::Config;
 use crate::escape::escape;
@@ -112,7 +112,7 @@ impl Add {
         schemes: &[PrivateUseScheme],
         now: Timestamp,
     ) -> Result<(), CliError> {
-        let registration = Registration {
+        let registration = AppRegistration {
             client_name: self.name,
             redirect_uris: self.redirect_uris,
             scopes: vec![self.scopes],
@@ -130,11 +130,11 @@ impl Add {
             errors.join(", ")
         })?;
         let events = command_events(now, AuditKind::AppAdd);
-        let (app, secret) = store.create_app(&events, now, details, Origin::Operator).await?;
+        let (app, secret) = store.create_app(&events, now, details, Registrar::Operator).await?;
         let (client_id, secret) = (&app.client_id, secret.reveal());
         let output = if self.json {
             let id = app.id.to_string();
-            json_line(&json!({ "id": id, "client_id": client_id, "client_secret": secret }))
+            format_json_line(&json!({ "id": id, "client_id": client_id, "client_secret": secret }))
         } else {
             let title = format_title(&app);
             format!("app {title} added\nclient_id: {client_id}\nclient_secret: {secret}\n")
@@ -175,8 +175,8 @@ async fn find_app_by_id(store: &Store, selector: &str) -> Result<Option<StoredAp
     Ok(store.app_by_client_id(selector).await?.map(Arc::unwrap_or_clone))
 }
 
-/// Resolves an argument to the id of an app, which may have been deleted, or to a name that one or
-/// more apps have, or had when they were deleted.
+/// Resolves an argument to the id of an app or to a name, which several apps may have. Deleted apps
+/// are found by their id, or by the name that they had when they were deleted.
 pub(super) async fn find_for_audit<'a>(
     store: &Store,
     selector: &'a str,
@@ -200,7 +200,7 @@ pub(super) async fn find_for_audit<'a>(
 }
 
 fn not_found_error(selector: &str) -> CliError {
-    format!("there is no app {selector:?}; see belfry app list").into()
+    format!("there is no app {selector:?}; run `belfry app list`").into()
 }
 
 /// Finds an app by its id, its client id, or its name if that is unique.

@@ -17,12 +17,12 @@ use crate::config::Config;
 
 #[derive(Args)]
 pub(super) struct Command {
-    /// Only events of this account: its name, id, e-mail address or user id. A name includes the
-    /// deleted accounts that had it
+    /// Only events of this account: its name, id, e-mail address or user id. A name also matches
+    /// deleted accounts
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
-    /// Only events of this app: its id, client id or name. A name includes all apps that have it
-    /// or had it when they were deleted; a client id finds no deleted app
+    /// Only events of this app: its id, client id or name. A name matches every app with it,
+    /// including deleted ones; a client id does not match deleted apps
     #[arg(long, value_name = "APP")]
     app: Option<String>,
     /// Only events of this kind, such as sign_in or account_delete
@@ -31,8 +31,8 @@ pub(super) struct Command {
     /// Only events with this outcome
     #[arg(long, value_parser = one_of(AuditOutcome::ALL, AuditOutcome::as_str))]
     outcome: Option<AuditOutcome>,
-    /// Only events of this origin: page is a browser on a page of this server, client any other
-    /// program
+    /// Only events of this origin: page (a browser on this server's pages), client (an app or
+    /// other API client), command-line (belfry commands) or server
     #[arg(long, value_parser = one_of(AuditOrigin::ALL, AuditOrigin::as_str))]
     origin: Option<AuditOrigin>,
     /// Only events since a time: today, yesterday, 2h or 3d (ago), 2030-01-31 or
@@ -93,7 +93,7 @@ impl Command {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let mut events = Vec::new();
         for account in accounts {
-            // Reads one more event than are shown, to find out whether there are more.
+            // Reads one event more than the limit, to find out whether there are more.
             events.extend(store.audit_events(AuditFilter { account, ..filter }, limit + 1).await?);
         }
         events.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
@@ -104,7 +104,7 @@ impl Command {
         let mut table = Table::new(&HEADERS, self.json);
         print(&table.format_page(
             &events,
-            |event| columns(event, &names),
+            |event| to_columns(event, &names),
             |event| to_json(event, &names),
         ))?;
         if has_more && self.limit.is_none() {
@@ -132,7 +132,7 @@ impl EventNames {
         let has_deleted_account =
             |event: &&AuditEvent| event.account_id.is_some() && event.account.is_none();
         let deleted_accounts = match events.iter().find(has_deleted_account) {
-            // The deleted accounts were deleted after this event, the first that names one of them.
+            // Events are sorted by time, so all deleted accounts were deleted after this event.
             Some(event) => store.deleted_accounts(event.at).await?,
             None => Vec::new(),
         };
@@ -142,16 +142,16 @@ impl EventNames {
             deleted_accounts_by_id,
             ambiguous_names: HashSet::new(),
             ambiguous_app_names: find_ambiguous(
-                events.iter().map(|e| (e.app.as_deref(), e.app_id)),
+                events.iter().map(|event| (event.app.as_deref(), event.app_id)),
             ),
         };
-        let accounts = events.iter().map(|event| (names.get(event), event.account_id));
+        let accounts = events.iter().map(|event| (names.account_name(event), event.account_id));
         let ambiguous_names = find_ambiguous(accounts);
         Ok(Self { ambiguous_names, ..names })
     }
 
     /// Returns the name that the account of an event has or had.
-    fn get<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
+    fn account_name<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
         let deleted_name = event.account_id.and_then(|id| self.deleted_accounts_by_id.get(&id));
         event.account.as_ref().or(deleted_name).map(String::as_str)
     }
@@ -159,7 +159,7 @@ impl EventNames {
     /// Formats the account of an event, with its id if the name is ambiguous or unknown.
     fn format_account(&self, event: &AuditEvent) -> String {
         let Some(id) = event.account_id else { return "-".to_owned() };
-        let Some(name) = self.get(event) else { return format!("#{id}") };
+        let Some(name) = self.account_name(event) else { return format!("#{id}") };
         match (event.account.is_none(), self.ambiguous_names.contains(name)) {
             (false, false) => name.to_owned(),
             (false, true) => format!("{name} (#{id})"),
@@ -197,7 +197,7 @@ fn find_ambiguous<'a>(
 }
 
 /// Returns the columns in the order of [`HEADERS`].
-fn columns(event: &AuditEvent, names: &EventNames) -> Vec<String> {
+fn to_columns(event: &AuditEvent, names: &EventNames) -> Vec<String> {
     let last_time = (event.last_at != event.at).then(|| format!("last at {}", event.last_at));
     let details: Vec<String> = event.detail.clone().into_iter().chain(last_time).collect();
     vec![
@@ -222,7 +222,7 @@ fn to_json(event: &AuditEvent, names: &EventNames) -> serde_json::Value {
         "outcome": event.outcome,
         "count": event.count,
         "account_id": event.account_id.map(|id| id.to_string()),
-        "account": names.get(event),
+        "account": names.account_name(event),
         "app_id": event.app_id.map(|id| id.to_string()),
         "app": event.app,
         "origin": event.origin,

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_store::{
-    Manifest, Options, Overwrite, ProgressCallback, SchemaPolicy, Store, StoreError, TableSummary,
-    create_backup,
+    ExistingFile, Manifest, Options, ProgressCallback, SchemaPolicy, Store, StoreError,
+    TableSummary, create_backup,
 };
 use clap::Args;
 use jiff::Timestamp;
 
 use super::CliError;
 use super::output::{format_count, print_message};
-use super::progress::ProgressBar;
+use super::progress::ProgressLine;
 use crate::config::Config;
 
 #[derive(Args)]
@@ -27,15 +27,16 @@ pub(super) struct Command {
 
 impl Command {
     pub(super) async fn run(self, config: &Config, now: Timestamp) -> Result<(), CliError> {
-        let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Reject };
-        let mut bar = ProgressBar::new();
-        let is_terminal = bar.is_terminal;
-        let mut show_progress = |progress| bar.show(progress);
+        let existing_file = if self.force { ExistingFile::Replace } else { ExistingFile::Reject };
+        let mut progress_line = ProgressLine::new();
+        let is_terminal = progress_line.is_terminal;
+        let mut show_progress = |progress| progress_line.show(progress);
         let report: Option<ProgressCallback<'_>> =
             if is_terminal { Some(&mut show_progress) } else { None };
         let (database, options) = (config.database(), &config.store);
-        let result = create_backup(&database, options, &self.file, overwrite, now, report).await;
-        drop(bar);
+        let result =
+            create_backup(&database, options, &self.file, existing_file, now, report).await;
+        drop(progress_line);
         let manifest = result?;
         let detail = Some(self.file.display().to_string());
         let events =
@@ -46,8 +47,25 @@ impl Command {
             print_message(format_args!("belfry: warning: {problem}: {error}"));
         }
         let (file, content) = (self.file.display(), describe_backup(&manifest));
-        Ok(writeln!(stdout(), "backup written to {file}: {content}")?)
+        let mut out = stdout().lock();
+        writeln!(out, "backup written to {file}: {content}")?;
+        if contains_sealed_data(&manifest) {
+            let path = config.sealing_key_path().map(|path| format!(" {}", path.display()));
+            let path = path.unwrap_or_default();
+            writeln!(
+                out,
+                "it does not contain the sealing key{path}, without which the receivers in it \
+                 cannot be used: keep a copy of that file elsewhere"
+            )?;
+        }
+        Ok(())
     }
+}
+
+/// Returns whether a backup contains data that only the sealing key can decrypt.
+fn contains_sealed_data(manifest: &Manifest) -> bool {
+    let is_sealed = |name: &str| matches!(name, "receivers" | "vapid_keys");
+    manifest.tables.iter().any(|table| is_sealed(&table.name) && table.row_count > 0)
 }
 
 /// Records the backup in the audit trail.

@@ -8,6 +8,7 @@ mod certificate;
 mod engines;
 mod files;
 mod proxy;
+mod push;
 mod report;
 mod server;
 
@@ -21,6 +22,9 @@ use crate::config::{Config, ConfigError};
 
 #[derive(Args)]
 pub(super) struct Command {
+    /// Also connect to the push services of the receivers
+    #[arg(long)]
+    push: bool,
     /// Print each check as a line of JSON
     #[arg(long)]
     json: bool,
@@ -42,7 +46,7 @@ impl Command {
             Err(error) => report.fail("settings", error.to_string(), ""),
             Ok(config) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                runtime.block_on(run_checks(&config, &mut report));
+                runtime.block_on(self.run_checks(&config, &mut report));
             }
         }
         report.print(self.json)?;
@@ -51,16 +55,17 @@ impl Command {
             failures => Err(format!("{} failed", format_count(failures, "checks")).into()),
         }
     }
-}
 
-async fn run_checks(config: &Config, report: &mut Report) {
-    check_settings(config, report);
-    files::check_modes(config, report);
-    files::check_disk_space(config, report);
-    engines::check(config, report).await;
-    certificate::check(config, report);
-    let running_server = server::check(config, report).await;
-    base_url::check(config, running_server.as_ref(), report).await;
+    async fn run_checks(&self, config: &Config, report: &mut Report) {
+        check_settings(config, report);
+        files::check_modes(config, report);
+        files::check_disk_space(config, report);
+        engines::check(config, report).await;
+        push::check(config, self.push, report).await;
+        certificate::check(config, report);
+        let running_server = server::check(config, report).await;
+        base_url::check(config, running_server.as_ref(), report).await;
+    }
 }
 
 /// Checks the files that the settings name, and reports warnings about the settings, which are

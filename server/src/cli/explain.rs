@@ -1,5 +1,7 @@
-//! `belfry explain`: evaluates an event for one account and prints the result of every rule.
+//! `belfry explain`: evaluates an event for one account, and prints the result of every rule and
+//! the state of the event's deliveries.
 
+mod deliveries_text;
 mod explanation_text;
 
 use std::fmt::Display;
@@ -20,10 +22,12 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use self::deliveries_text::DeliveriesText;
 use self::explanation_text::ExplanationText;
 use super::CliError;
 use super::account::find_account;
 use crate::config::Config;
+use crate::delivery::event_delivery::{EventDelivery, ExplainResponse};
 use crate::escape::escape_json;
 
 #[derive(Args)]
@@ -45,6 +49,10 @@ pub(super) struct Command {
     /// The account's display name in the room
     #[arg(long, value_name = "NAME")]
     display_name: Option<String>,
+    /// The time for rules with until and conditions about the time, such as 2026-11-18T22:00:00Z
+    /// [default: now]
+    #[arg(long, value_name = "TIME")]
+    at: Option<Timestamp>,
     /// Print the JSON that POST …/pushrules/explain returns
     #[arg(long)]
     json: bool,
@@ -67,14 +75,15 @@ impl Command {
         let event = Event::from_value(event)
             .ok_or_else(|| describe_error(&self.event, &"an event must be a JSON object"))?;
         let mut explain_room = match &self.room {
-            Some(room) => ExplainRoom::read(&read_file_or_stdin(room)?)
+            Some(room) => ExplainRoom::parse(&read_file_or_stdin(room)?)
                 .map_err(|error| describe_error(room, &error))?,
             None => ExplainRoom::default(),
         };
         explain_room.room.member_count = self.member_count.or(explain_room.room.member_count);
         explain_room.display_name = self.display_name.or(explain_room.display_name);
         let account = find_account(store, config, &self.account).await?;
-        let rulesets = store.rulesets(account.id, now).await?;
+        let at = self.at.unwrap_or(now);
+        let rulesets = store.rulesets(account.id, at).await?;
         let member = Member {
             display_name: explain_room.display_name.as_deref(),
             profile_tag: self.profile_tag.as_ref().map(ProfileTag::as_str),
@@ -82,10 +91,12 @@ impl Command {
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         let rules = EffectiveRules::new(&user_id, rulesets.documents());
-        let explanation = rules.explain(&event, &explain_room.room, member);
+        let explanation = rules.explain(&event, &explain_room.room, member, at);
+        let deliveries = EventDelivery::load_all(store, account.id, event.event_id(), now).await?;
         let state = EnabledState::from_disabled_at(account.disabled_at);
         if self.json {
-            let mut json = serde_json::to_value(&explanation)?;
+            let response = ExplainResponse { explanation: &explanation, deliveries };
+            let mut json = serde_json::to_value(&response)?;
             if state == EnabledState::Disabled {
                 json["notify"] = false.into();
                 json["account_disabled"] = true.into();
@@ -93,7 +104,14 @@ impl Command {
             writeln!(stdout(), "{}", escape_json(&serde_json::to_string_pretty(&json)?))?;
         } else {
             // anstream removes the colours unless stdout is a terminal.
-            write!(anstream::stdout(), "{}", ExplanationText { explanation: &explanation, state })?;
+            let text = ExplanationText { explanation: &explanation, state };
+            write!(anstream::stdout(), "{text}{}", DeliveriesText(&deliveries))?;
+            if deliveries.is_empty() && event.event_id().is_some() && config.push.contact.is_some()
+            {
+                let reasons = "it was not reported, no rule notified at that time, or there was no \
+                               receiver";
+                writeln!(stdout(), "\nno deliveries of this event are recorded: {reasons}")?;
+            }
         }
         Ok(())
     }

@@ -22,8 +22,8 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Checks the server that these settings start on this machine. Its certificate is not
-    /// verified, because it is for the server's public name.
+    /// Checks the server that `config` starts on this machine. Its certificate is not verified,
+    /// because it is for the server's public name.
     pub(super) fn run(&self, config: &Config) -> Result<(), CliError> {
         let url = config.local_url().ok_or("listen has no fixed port; use --url")?;
         let response = fetch_status(&url, self.ready, CertificateCheck::None);

@@ -31,9 +31,10 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 /// Verification of an HTTPS server's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CertificateCheck {
-    /// Verified with the certificate authorities of the operating system, for the host of the URL.
+    /// Verification with the certificate authorities of the operating system, for the host of the
+    /// URL.
     Authorities,
-    /// Not verified, for the server on this machine, whose certificate has its public name.
+    /// No verification, for the server on this machine, whose certificate has its public name.
     None,
 }
 
@@ -42,7 +43,7 @@ pub(super) enum CertificateCheck {
 pub(super) struct Response {
     /// The HTTP status.
     pub status: StatusCode,
-    /// The body, in which bytes that are not UTF-8 are replaced.
+    /// The body, with invalid UTF-8 replaced.
     pub body: String,
     /// The target of a redirect.
     pub location: Option<String>,
@@ -107,7 +108,7 @@ async fn get_without_timeout(
         return get_over_stream(url, headers, stream, local_address).await;
     }
     let name = ServerName::try_from(host.to_owned()).map_err(|error| format_error_chain(&error))?;
-    let connector = TlsConnector::from(Arc::new(client_config(certificate_check)?));
+    let connector = TlsConnector::from(Arc::new(build_client_config(certificate_check)?));
     let stream =
         connector.connect(name, stream).await.map_err(|error| classify_tls_error(&error))?;
     get_over_stream(url, headers, stream, local_address).await
@@ -167,7 +168,7 @@ where
     Ok(Response { status, body, location, local_address })
 }
 
-fn client_config(certificate_check: CertificateCheck) -> Result<ClientConfig, String> {
+fn build_client_config(certificate_check: CertificateCheck) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder();
     let with_verifier = match certificate_check {
         CertificateCheck::Authorities => builder.with_root_certificates(system_authorities()?),

@@ -64,7 +64,7 @@ async fn import_accounts(
     while let Some(account) = lines.next()? {
         // Invalid only if the file was changed since it was validated.
         let account = account?;
-        // The accounts in a transaction share one audit event, which names the role.
+        // The accounts in a transaction share one audit event template, which names the role.
         let has_same_role = |(_, first): &(u64, ImportedAccount)| first.role == account.role;
         if batch.len() == MAX_BATCH_ACCOUNTS
             || batch_bytes >= MAX_BATCH_BYTES

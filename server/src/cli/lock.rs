@@ -5,23 +5,23 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use belfry_runtime::file_access::{check_owner_may_read, describe_data_error};
+use belfry_runtime::file_access::{describe_data_error, reject_root_in_directory_of_other_user};
 use belfry_store::{Database, create_private_directory};
 
 use super::CliError;
 
-/// Checks that a command does not create a database as root in the directory of a different user,
+/// Checks that a command does not create a database as root in the directory of another user,
 /// whose server could not read it.
 pub(super) fn check_owner(database: &Database) -> Result<(), CliError> {
     let Database::Sqlite(path) = database else { return Ok(()) };
     let Some(directory) = path.parent().filter(|_| !path.exists()) else { return Ok(()) };
     let describe_error =
         |reason| format!("cannot create the database {}: {reason}", path.display());
-    Ok(check_owner_may_read(directory).map_err(describe_error)?)
+    Ok(reject_root_in_directory_of_other_user(directory).map_err(describe_error)?)
 }
 
-/// Creates the SQLite data directory if it is missing, and locks it: two servers on one file would
-/// not notice each other's writes immediately, and a restore replaces everything. Other commands do
+/// Creates the SQLite data directory if it is missing, and locks it. Two servers on one file would
+/// not detect each other's writes immediately, and a restore replaces everything. Other commands do
 /// not need the lock. Returns `None` for PostgreSQL.
 pub(super) fn lock_data(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };

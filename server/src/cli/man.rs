@@ -38,8 +38,8 @@ fn render_page(parser: Command) -> io::Result<String> {
     Ok(remove_repetitions(&String::from_utf8_lossy(&page)))
 }
 
-/// Removes what clap_mangen repeats: the apostrophe definition (`.ie`, `.el`), empty lines and
-/// consecutive `.br`.
+/// Removes repeated apostrophe definitions (`.ie`, `.el`), empty lines and consecutive `.br`, which
+/// clap_mangen writes.
 fn remove_repetitions(page: &str) -> String {
     let mut definitions = BTreeSet::new();
     let mut lines: Vec<&str> = page

@@ -37,7 +37,8 @@ pub(super) struct ListOptions {
 
 impl ListOptions {
     /// Prints a list with these column headers, page by page. `read_page` returns up to the given
-    /// number of rows after a row; `to_columns` and `to_json` format a row.
+    /// number of rows after the given row, or from the start; `to_columns` and `to_json` format a
+    /// row.
     pub(super) async fn print<T>(
         &self,
         headers: &'static [&'static str],
@@ -63,15 +64,16 @@ impl ListOptions {
     }
 }
 
-/// Prints a string with one `write` call; `println!` would make one per line.
+/// Prints text in one write instead of one per line.
 pub(super) fn print(text: &str) -> io::Result<()> {
     let mut out = stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// Prints a line on stderr, escaped because errors quote files and other systems. Unlike
-/// `eprintln!`, it does not panic if stderr is closed, as in `belfry config check 2>&1 | head -1`.
+/// Prints a line on stderr, escaped because errors may quote files and responses of other systems.
+/// Unlike `eprintln!`, it does not panic if stderr is closed, as in
+/// `belfry config check 2>&1 | head -1`.
 pub(super) fn print_message(message: impl Display) {
     let _closed = writeln!(stderr(), "{}", escape(&message.to_string()));
 }
@@ -86,17 +88,17 @@ pub(super) fn print_record(rows: &[(&str, String)]) -> io::Result<()> {
 }
 
 /// Joins columns into a tab-separated line.
-fn tab_separated_line(columns: &[String]) -> String {
+fn format_tab_separated_line(columns: &[String]) -> String {
     let columns: Vec<_> = columns.iter().map(|column| escape(column)).collect();
     format!("{}\n", columns.join("\t"))
 }
 
 /// Returns a value as a line of JSON in which every character is printable.
-pub(super) fn json_line(value: &Value) -> String {
+pub(super) fn format_json_line(value: &Value) -> String {
     format!("{}\n", escape_json(&value.to_string()))
 }
 
-/// Returns a parser that accepts the names of these values.
+/// Returns a parser that accepts the names of `values`.
 pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
     values: &'static [T],
     name: fn(T) -> &'static str,

@@ -1,21 +1,21 @@
-//! A progress bar for commands on a terminal.
+//! A progress line for commands on a terminal.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 use belfry_store::Progress;
 
-/// Minimum time between two updates of the bar.
+/// Minimum time between two updates of the line.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A line on stderr, shown only on a terminal and cleared when it is dropped.
-pub(super) struct ProgressBar {
+pub(super) struct ProgressLine {
     pub(super) is_terminal: bool,
-    /// When the bar was last updated; `None` if it is not visible.
+    /// The time of the last update; `None` if it is not visible.
     last_shown: Option<Instant>,
 }
 
-impl ProgressBar {
+impl ProgressLine {
     pub(super) fn new() -> Self {
         Self { is_terminal: stderr().is_terminal(), last_shown: None }
     }
@@ -28,7 +28,7 @@ impl ProgressBar {
         }
     }
 
-    /// Removes the bar until it is shown again, so that a message can be printed.
+    /// Removes the line until it is shown again, so that a message can be printed.
     pub(super) fn clear(&mut self) {
         if self.last_shown.take().is_some() {
             print_to_terminal("\r\x1b[K");
@@ -36,7 +36,7 @@ impl ProgressBar {
     }
 }
 
-impl Drop for ProgressBar {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.clear();
     }

@@ -12,7 +12,7 @@ use super::CliError;
 use super::backup::describe_backup;
 use super::lock::{check_owner, lock_data};
 use super::output::print_message;
-use super::progress::ProgressBar;
+use super::progress::ProgressLine;
 use crate::config::Config;
 
 #[derive(Args)]
@@ -28,11 +28,11 @@ impl Command {
     pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
         let database = config.database();
         check_owner(&database)?;
-        let mut bar = ProgressBar::new();
+        let mut progress_line = ProgressLine::new();
         let backup = Backup::open(&self.file, &config.store)?;
         // The backup is verified before anything is created.
-        let unknown_names = backup.verify(&mut |progress| bar.show(progress))?;
-        bar.clear();
+        let unknown_names = backup.verify(&mut |progress| progress_line.show(progress))?;
+        progress_line.clear();
         for name in unknown_names {
             print_message(format_args!(
                 "belfry: warning: this version does not know {name}, which has no effect"
@@ -47,7 +47,7 @@ impl Command {
         };
         let created_at = backup.manifest().created_at;
         let detail = Some(format!("backup of {created_at}{effect}"));
-        let entry = NewAuditEvent {
+        let event = NewAuditEvent {
             detail,
             ..NewAuditEvent::for_command(SystemClock.now(), AuditKind::Restore)
         };
@@ -57,10 +57,10 @@ impl Command {
             &database,
             &config.store,
             tokens,
-            &entry,
-            &mut |progress| bar.show(progress),
+            &event,
+            &mut |progress| progress_line.show(progress),
         ))?;
-        drop(bar);
+        drop(progress_line);
         let mut out = stdout().lock();
         let content = describe_backup(backup.manifest());
         writeln!(out, "backup of {created_at} restored to {database}: {content}")?;

@@ -34,10 +34,14 @@ use crate::tls::Tls;
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval at which counted audit events and the last uses of tokens and apps are stored.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval at which the waiting deliveries of all nodes are counted.
+const DELIVERY_INTERVAL: Duration = Duration::from_secs(10);
+/// Maximum time for messages in flight to get a result, slightly longer than an attempt.
+const DELIVERY_STOP_TIMEOUT: Duration = Duration::from_secs(12);
 /// Maximum time for background tasks to finish after the last request.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides.
+/// Serves until a signal. SIGHUP reloads the configuration with the same overrides.
 pub(super) fn run(
     config: Config,
     overrides: Overrides,
@@ -84,7 +88,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    raise_file_limit(config.http.max_connections);
+    raise_file_limit(&config);
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
     start_periodic_tasks(&state);
     let key_file = DiagnosticsKey::path(&state.config.data, port);
@@ -93,7 +97,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         && let Err(error) = state.diagnostics_key.write(&key_file)
     {
         let file = key_file.display();
-        let message = "the key for belfry doctor cannot be written; create the data directory and \
+        let message = "cannot write the key for belfry doctor; create the data directory and \
                        allow the user that runs the server to write to it";
         tracing::info!(%file, %error, "{message}");
     }
@@ -119,7 +123,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let print_result =
         writeln!(stdout, "belfry listening on {listening_url}").and_then(|()| stdout.flush());
     if let Err(error) = print_result {
-        tracing::warn!(%error, "the ready line cannot be printed");
+        tracing::warn!(%error, "cannot print the ready line");
     }
     let status = format!("listening on {listening_url}");
     service_manager::notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
@@ -131,8 +135,11 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         state.tasks.add(Task::spawn_periodic("watchdog", interval / 2, reset_watchdog));
     }
 
+    start_delivery(&state);
+
     serve(listener, tls, service, signals.wait(&state)).await;
 
+    stop_delivery(&state).await;
     state.tasks.stop().await;
     state.flush_audit().await;
     state.flush_uses().await;
@@ -143,13 +150,13 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
 
 async fn bind(address: &ListenAddress, flag: &str) -> Result<Listeners, CliError> {
     Listeners::bind(address).await.map_err(|error| {
-        let advice = bind_advice(&error, address, flag);
+        let advice = advise_on_bind_error(&error, address, flag);
         format!("cannot listen on {address}: {error}{advice}").into()
     })
 }
 
-/// Returns advice about an address that cannot be listened on.
-fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String {
+/// Returns advice for an error of binding an address.
+fn advise_on_bind_error(error: &io::Error, address: &ListenAddress, flag: &str) -> String {
     let port = address.port;
     match error.kind() {
         io::ErrorKind::AddrInUse => format!(
@@ -166,6 +173,31 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
              for all networks, or 127.0.0.1:{port} for this machine only"
         ),
         _ => String::new(),
+    }
+}
+
+/// Starts the worker that delivers messages, if delivery is configured.
+fn start_delivery(state: &Arc<AppState>) {
+    let Some(delivery) = &state.delivery else { return };
+    let worker = Arc::clone(&delivery.worker);
+    state.tasks.add(Task::spawn("delivery", move || Arc::clone(&worker).run()));
+    start_periodic_task(state, "refresh_delivery", DELIVERY_INTERVAL, |state| async move {
+        let Some(delivery) = &state.delivery else { return };
+        if let Err(error) = delivery.count_backlog(&state.store).await {
+            tracing::warn!(%error, "failed to count the waiting deliveries, retrying later");
+        }
+        if let Err(error) = delivery.reload_keys(&state.store).await {
+            tracing::warn!(%error, "failed to load the VAPID keys, retrying later");
+        }
+    });
+}
+
+/// Waits until the messages in flight have a result. The others are sent after the next start, or
+/// by other nodes.
+async fn stop_delivery(state: &AppState) {
+    let Some(delivery) = &state.delivery else { return };
+    if tokio::time::timeout(DELIVERY_STOP_TIMEOUT, delivery.worker.stop()).await.is_err() {
+        tracing::warn!("messages in flight were not finished and may be sent again");
     }
 }
 
@@ -202,8 +234,8 @@ fn start_periodic_task<F: Future<Output = ()> + Send + 'static>(
     state.tasks.add(Task::spawn_periodic(name, interval, move || task(Arc::clone(&task_state))));
 }
 
-/// Serves the metrics. `listener` is `None` if the task was restarted after a failure, and must
-/// bind again.
+/// Serves the metrics. If the task was restarted after a failure, `listener` is `None` and the
+/// address is bound again.
 async fn serve_metrics(listener: Option<Listeners>, service: HttpService) {
     let address = service.state().config.metrics_listen.clone();
     let listener = match (listener, address) {
@@ -229,7 +261,7 @@ mod tests {
             (io::ErrorKind::PermissionDenied, "ports below 1024 need a privilege"),
             (io::ErrorKind::AddrNotAvailable, "write 0.0.0.0:80 for all networks"),
         ] {
-            let message = bind_advice(&kind.into(), &address, "--listen");
+            let message = advise_on_bind_error(&kind.into(), &address, "--listen");
             assert!(message.contains(advice), "{message}");
         }
     }

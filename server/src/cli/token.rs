@@ -31,8 +31,8 @@ pub(super) enum Command {
         /// Scopes, separated by spaces
         #[arg(long, default_value = "read")]
         scopes: String,
-        /// Title of the app under which the account's owner sees the token
-        #[arg(long, value_name = "TITLE", default_value = "Command line")]
+        /// Name of the app under which the account's owner sees the token
+        #[arg(long, value_name = "NAME", default_value = "Command line")]
         app: String,
     },
     /// Revoke an access token
@@ -59,15 +59,15 @@ impl Command {
                 if !scopes.are_allowed_for(Some(account.role)) {
                     return Err(format!(
                         "scopes that begin with admin: are for admins, and {} is not one; \
-                         see belfry account role",
+                         run `belfry account role`",
                         account.name
                     )
                     .into());
                 }
-                let title = app.trim();
-                if is_blank(title)
-                    || title.chars().count() > MAX_NAME_LENGTH
-                    || title.contains(char::is_control)
+                let name = app.trim();
+                if is_blank(name)
+                    || name.chars().count() > MAX_NAME_LENGTH
+                    || name.contains(char::is_control)
                 {
                     return Err(format!(
                         "--app must have 1 to {MAX_NAME_LENGTH} characters, none of them a \
@@ -75,7 +75,7 @@ impl Command {
                     )
                     .into());
                 }
-                let app = FirstPartyApp::CommandLine(title);
+                let app = FirstPartyApp::CommandLine(name);
                 let events = command_events(issuer.now, AuditKind::TokenIssue);
                 let token =
                     issuer.issue_first_party_token(&events, app, account.id, scopes).await?;

@@ -24,8 +24,8 @@ const BLACK: Color = Color([0; 3]);
 
 /// The minimum contrast of text (WCAG 2.2, 1.4.3).
 const MIN_CONTRAST: f64 = 4.5;
-/// The minimum contrast of the accent colour derived for dark pages (WCAG 2.2, 1.4.6). The default
-/// accent colour has it too.
+/// The minimum contrast of the accent colour derived for dark pages (WCAG 2.2, 1.4.6), as the
+/// default accent colour has.
 const MIN_DARK_CONTRAST: f64 = 7.0;
 
 impl Color {
@@ -38,7 +38,7 @@ impl Color {
         Some(Self([red, green, blue]))
     }
 
-    /// Mixes two colours: `parts` of 64 from the other colour, the rest from this one.
+    /// Mixes two colours: `parts` of 64 from the other colour, the remaining parts from this one.
     fn mix(self, other: Self, parts: u8) -> Self {
         let mut mixed = self.0;
         for (channel, other_channel) in mixed.iter_mut().zip(other.0) {
@@ -65,8 +65,12 @@ impl Color {
     /// Returns the WCAG relative luminance, from 0 to 1.
     fn luminance(self) -> f64 {
         let linearize = |channel: u8| {
-            let value = f64::from(channel) / 255.0;
-            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            let fraction = f64::from(channel) / 255.0;
+            if fraction <= 0.040_45 {
+                fraction / 12.92
+            } else {
+                ((fraction + 0.055) / 1.055).powf(2.4)
+            }
         };
         let [red, green, blue] = self.0.map(linearize);
         0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_colour_that_is_too_bright_is_rejected_with_a_darker_one() {
+    fn a_colour_that_is_too_bright_is_rejected_with_a_darker_suggestion() {
         assert_eq!(
             Accent::try_from("#ffd400".to_owned()).unwrap_err(),
             "\"#ffd400\" has a contrast of 1.3:1 with the background of light pages, #f5f4f0, and \

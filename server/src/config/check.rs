@@ -22,7 +22,7 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
     "static",
 ];
 
-/// Maximum `http.shutdown_delay`: longer than any load balancer takes to notice that a node is not
+/// Maximum `http.shutdown_delay`: longer than any load balancer takes to detect that a node is not
 /// ready.
 const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);
 
@@ -39,6 +39,7 @@ impl Config {
             self.check_shutdown_delay(),
             self.check_server_name(),
             self.check_security(),
+            self.check_push(),
         ];
         let errors: Vec<String> =
             results.into_iter().filter_map(Result::err).map(|error| error.0).collect();
@@ -100,6 +101,15 @@ impl Config {
             }
             None => Ok(()),
         }
+    }
+
+    fn check_push(&self) -> Result<(), ConfigError> {
+        if self.push.contact.is_some() && self.sealing_key_path().is_none() {
+            let problem = "push.contact needs secret_key_file with PostgreSQL: create the file with \
+                           `belfry key new FILE` and give it to every node";
+            return self.reject("push.contact", problem);
+        }
+        Ok(())
     }
 
     fn reject(&self, key: &str, problem: &str) -> Result<(), ConfigError> {
@@ -345,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_security_contact_without_a_scheme_is_rejected_with_the_right_form() {
+    fn a_security_contact_without_a_scheme_is_rejected_with_advice() {
         let settings = "security.contact = ['security@ring.example']";
         let error = toml::from_str::<Config>(settings).unwrap_err();
         let expected = "\"security@ring.example\" is not a URL: begin it with mailto: or https:";

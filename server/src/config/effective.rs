@@ -35,8 +35,8 @@ impl KnownSetting {
         join_key(self.section, self.key)
     }
 
-    /// Returns the part of the dotted key after `section`, which is empty for the top level; `None`
-    /// if the setting is not directly in that section.
+    /// Returns the setting's key in `section`; at the top level (an empty `section`), the first
+    /// segment of its dotted key. Returns `None` if the setting is in another section.
     pub(super) fn key_in(&self, section: &str) -> Option<&'static str> {
         match section {
             section if section == self.section => Some(self.key),
@@ -127,11 +127,11 @@ impl Config {
         let Some(value) = value else { return format!("# {key} is not set\n") };
         let path = join_key(section, key);
         let line = format!("{key} = {value}");
-        format!("{line:<width$} # {}\n", self.origin(&path), width = COMMENT_COLUMN)
+        format!("{line:<width$} # {}\n", self.describe_origin(&path), width = COMMENT_COLUMN)
     }
 
-    /// Returns the origin of a setting's value.
-    fn origin(&self, path: &str) -> String {
+    /// Describes the origin of a setting's value.
+    fn describe_origin(&self, path: &str) -> String {
         let Some(origin) = self.origins.get(path) else {
             let description = match path {
                 "base_url" => "default, from listen",
@@ -155,7 +155,7 @@ impl Config {
     }
 
     /// Returns a copy in which unset settings have their derived values. URLs that were read from
-    /// files are removed, so that the settings are those that the operator wrote: the paths.
+    /// files are removed, because the operator set only the paths.
     pub(super) fn with_derived_values(&self) -> Self {
         let mut config = self.clone();
         let base_url = self.base_url();

@@ -20,9 +20,9 @@ pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
     read_settings(path, File::open(path))
 }
 
-/// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, and other users
-/// must not be able to write it, so that a command in a shared directory such as `/tmp` does not
-/// use the settings of a different user.
+/// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, and must not be
+/// world-writable; group write is allowed. Thus a command in a shared directory such as `/tmp` does
+/// not use the settings of another user.
 pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let path = Path::new("belfry.toml");
     let open_result = File::open(path);
@@ -33,19 +33,20 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let link = fs::symlink_metadata(path).ok();
     let is_trusted = |file: &Metadata| [0, geteuid().as_raw()].contains(&file.uid());
     let problem = if metadata.iter().chain(&link).any(|file| !is_trusted(file)) {
-        "belongs to another user"
+        "belongs to a different user"
     } else if metadata.is_some_and(|file| file.mode() & 0o002 != 0) {
-        "can be written by every user"
+        "is world-writable"
     } else {
         return read_settings(path, open_result);
     };
     Err(ConfigError(format!(
         "./belfry.toml {problem} and is not read; check it and use --config belfry.toml, or run \
-         belfry in another directory"
+         belfry in a different directory"
     )))
 }
 
-/// Reads and parses a file. Rejects a URL that is given both directly and by a file.
+/// Reads and parses a file. Rejects `database` together with `database_file`, and `redis` with
+/// `redis_file`.
 fn read_settings(
     path: &Path,
     open_result: io::Result<File>,
@@ -92,7 +93,7 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
             let section = key.rsplit_once('.').map_or("", |(section, _)| section);
             return error_at((format!("{section}.{message}"), position));
         }
-        let Some((key, value)) = value_at(table, start) else {
+        let Some((key, value)) = find_value_at(table, start) else {
             return error_at((message.to_owned(), start));
         };
         let example = example_line(&key).unwrap_or_default();
@@ -105,22 +106,22 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
                 format!("{key}: expected {expected}, found {actual}; example: {example}")
             }
             _ if message.starts_with("must ") => format!("{key} {message}"),
-            _ => match missing_field(message) {
+            _ => match parse_missing_field(message) {
                 Some(field) => format!("{key}.{field} is missing"),
                 None => format!("{key}: {message}"),
             },
         };
         error_at((message, start))
     })?;
-    for (key, position) in dotted_keys(table) {
+    for (key, position) in collect_dotted_keys(table) {
         config.origins.insert(key.clone(), file.to_owned());
         config.lines.insert(key, line_at(text, position));
     }
     Ok(config)
 }
 
-/// Rejects the first key that is unknown, in the wrong section, or a section with a plain value.
-/// The error is a message and the position of the key.
+/// Rejects the first key that is unknown, is in the wrong section, or names a section but has a
+/// value other than a table. The error is a message and the position of the key.
 fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)> {
     let section_keys = known_keys(section);
     for (key, value) in table {
@@ -133,8 +134,8 @@ fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)>
             (Some(keys), _) if keys.is_empty() => {}
             (_, DeValue::Table(inner)) => check_keys(inner, &path)?,
             (_, value) if section_keys.is_none() => {
-                if let Some(place) = describe_place(name).filter(|_| !value.is_bool()) {
-                    return Err((place, position));
+                if let Some(section) = describe_section(name).filter(|_| !value.is_bool()) {
+                    return Err((section, position));
                 }
             }
             _ => {
@@ -164,8 +165,8 @@ fn known_keys(section: &str) -> Option<Vec<&'static str>> {
 }
 
 fn describe_unknown_key(key: &str, known: &[&str]) -> String {
-    if let Some(place) = describe_place(key) {
-        return place;
+    if let Some(section) = describe_section(key) {
+        return section;
     }
     // The name of a flag, or a section and its key in one word: log_level for level in [log].
     let snake_case_key = key.replace('-', "_");
@@ -175,20 +176,19 @@ fn describe_unknown_key(key: &str, known: &[&str]) -> String {
     {
         return format!("unknown key `{key}`; write `{setting_key}` below [{section}]");
     }
-    match most_similar(key, known) {
+    match find_most_similar(key, known) {
         Some(similar) => format!("unknown key `{key}`; did you mean `{similar}`?"),
         None => format!("unknown key `{key}`; known keys: {}", known.join(", ")),
     }
 }
 
 /// Returns the field that a table lacks, according to a serde error.
-fn missing_field(message: &str) -> Option<&str> {
+fn parse_missing_field(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
-/// Describes where a setting belongs that was written in a different section; `None` if no setting
-/// has this key.
-fn describe_place(key: &str) -> Option<String> {
+/// Describes the section to which a misplaced setting belongs; `None` if no setting has this key.
+fn describe_section(key: &str) -> Option<String> {
     let settings = known_settings();
     let candidates = settings.iter().filter(|setting| setting.key == key);
     let section = candidates.min_by_key(|setting| !setting.section.is_empty())?.section;
@@ -204,12 +204,12 @@ fn line_at(text: &str, position: usize) -> usize {
 }
 
 /// Returns the dotted keys of all values and tables, with their positions.
-fn dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
+fn collect_dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
     let mut keys = Vec::new();
     for (key, value) in table {
         keys.push((key.get_ref().to_string(), key.span().start));
         if let DeValue::Table(inner) = value.get_ref() {
-            let inner_keys = dotted_keys(inner).into_iter();
+            let inner_keys = collect_dotted_keys(inner).into_iter();
             keys.extend(
                 inner_keys.map(|(path, start)| (format!("{}.{path}", key.get_ref()), start)),
             );
@@ -219,11 +219,11 @@ fn dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
 }
 
 /// Returns the value at this position, with its dotted key.
-fn value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a DeValue<'a>)> {
+fn find_value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a DeValue<'a>)> {
     table.iter().find_map(|(key, value)| {
         let inner_table = value.get_ref().as_table();
         let inner_value = inner_table
-            .and_then(|table| value_at(table, position))
+            .and_then(|table| find_value_at(table, position))
             .map(|(path, value)| (format!("{}.{path}", key.get_ref()), value));
         let is_here = value.span().contains(&position);
         inner_value.or_else(|| is_here.then(|| (key.get_ref().to_string(), value.get_ref())))
@@ -234,11 +234,11 @@ fn value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a 
 fn find_limit(table: &DeTable<'_>, message: &str) -> Option<(String, usize)> {
     let (name, _) = message.split_once(": ")?;
     let names = [format!("limits.rows.{name}"), format!("limits.abuse.{name}")];
-    dotted_keys(table).into_iter().find(|(key, _)| names.contains(key))
+    collect_dotted_keys(table).into_iter().find(|(key, _)| names.contains(key))
 }
 
 /// Returns the known name that is most similar to an unknown one, if any is similar at all.
-fn most_similar<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+fn find_most_similar<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|name| (strsim::jaro_winkler(unknown, name), *name))

@@ -1,5 +1,5 @@
 //! Checks of file modes and owners: whether other users can read or change the data and the files
-//! with secrets, and whether this process can read them.
+//! with secrets, and whether this process can read them and create the database.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -21,11 +21,11 @@ pub struct UnsafeFile {
     pub problem: String,
     /// Advice for the operator.
     pub fix: String,
-    /// Severity of the problem.
+    /// The access that the mode or owner gives.
     pub exposure: Exposure,
 }
 
-/// Severity of an unsafe mode or owner.
+/// The access that an unsafe mode or owner gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
     /// Every user can read the file.
@@ -35,13 +35,13 @@ pub enum Exposure {
 }
 
 impl Config {
-    /// Returns the unsafe files among the data and the files with secrets. Of the data files with a
-    /// different owner, only the first is returned. Files with secrets that every user can read are
-    /// reported by `setting_warnings` instead.
+    /// Returns the unsafe files among the data and the files with secrets. Of the data files
+    /// whose owner is not that of the data directory, only the first is returned. Files with
+    /// secrets that every user can read are reported by `setting_warnings` instead.
     pub fn unsafe_files(&self) -> Vec<UnsafeFile> {
         let mut problems = Vec::new();
-        let data_files = existing_with_metadata(self.data_files());
-        let secret_files = existing_with_metadata(self.secret_files());
+        let data_files = find_existing(self.data_files());
+        let secret_files = find_existing(self.secret_files());
         for (path, file) in secret_files.iter().chain(&data_files) {
             let (name, fix) = (path.display(), format!("chmod o-rwx {}", path.display()));
             if file.mode() & 0o002 != 0 {
@@ -69,8 +69,8 @@ impl Config {
         problems
     }
 
-    /// Describes the files with secrets, and the first data file, that this process may not read,
-    /// with advice.
+    /// Describes, with advice, the files with secrets and the first data file that this process may
+    /// not read.
     pub fn unreadable_files(&self) -> Vec<String> {
         let read_denial = |path: &Path| {
             let error = check_readable(path).err()?;
@@ -111,6 +111,6 @@ impl Config {
 }
 
 /// Returns the paths that exist, with their metadata.
-fn existing_with_metadata(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
+fn find_existing(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
     paths.into_iter().filter_map(|path| Some((path.clone(), fs::metadata(path).ok()?))).collect()
 }

@@ -19,10 +19,10 @@ pub struct LimitSettings {
     /// The limits on requests: `media = false` removes one, `media = { requests = 60 }` changes it,
     /// and a new name adds one.
     pub rows: LimitTable,
-    /// The limits on sign-in attempts, wrong client secrets and app registrations.
+    /// The abuse limits, such as those on sign-in attempts and wrong client secrets.
     pub abuse: AbuseLimits,
-    /// The limits per address, and the maximum number of connections per address, apply to the /48
-    /// of an IPv6 address too, multiplied by this number; 0 disables that.
+    /// Each IPv6 /48 gets this multiple of the per-address limits and of the maximum number of
+    /// connections per address; 0 disables the limits per /48.
     #[default(8)]
     pub ipv6_48_multiple: u32,
     /// Maximum time that a request waits for Redis before it is counted in this process.

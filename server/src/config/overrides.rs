@@ -1,4 +1,4 @@
-//! Settings that command-line flags and environment variables override.
+//! Command-line flags and environment variables that override settings.
 
 use std::iter::successors;
 use std::mem::take;
@@ -161,8 +161,8 @@ impl Overrides {
             if setting.flag == "config" {
                 continue;
             }
-            // A URL and its file cannot have the same source; otherwise the later one replaces
-            // both.
+            // Two flags, or two variables, for a URL and its file contradict each other. Otherwise
+            // the later one replaces both.
             if let Some(file) = self.find(&format!("{}-file", setting.flag), Some(*source)) {
                 let file = &file.origin;
                 return Err(ConfigError(format!("{origin} and {file} are both given; remove one")));
@@ -317,7 +317,7 @@ mod tests {
             load_config(&["--config", file, "--data", "new", "--database", "postgres://c/d"]);
         assert_eq!(
             config.data_flag_warning().unwrap(),
-            "--data is used only for the key of belfry doctor, because --database names \
+            "--data is used only for the belfry doctor key, because --database names \
              PostgreSQL, which stores all data"
         );
         assert_eq!(load_config(&["--data", "new"]).data_flag_warning(), None);

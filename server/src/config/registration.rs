@@ -102,7 +102,7 @@ const REGISTRATION_KEYS: [&str; 8] = [
 fn deserialize_token_digest<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Sha256Digest, D::Error> {
-    // The parser error would quote a token that is a number.
+    // Replaces the parser's error, which would quote a token that is a number.
     let token = Secret::deserialize(deserializer)
         .map_err(|_| Error::custom("as_token must be a string"))?;
     if token.reveal().is_empty() {
@@ -134,7 +134,7 @@ impl RegistrationSource {
         };
         let yaml = fs::read_to_string(path)
             .map_err(|error| read_error(describe_file_error(path, &error)))?;
-        // The parser would quote the lines around an error, which may contain the token.
+        // Without a snippet, because the lines around an error may contain the token.
         serde_saphyr::from_str(&yaml)
             .map_err(|error| read_error(error.without_snippet().to_string()))
     }
@@ -172,7 +172,7 @@ impl TryFrom<Value> for RegistrationSource {
     }
 }
 
-/// Serialised as in `belfry.toml`, without secrets.
+/// Serialized as in `belfry.toml`, without secrets.
 impl Serialize for RegistrationSource {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

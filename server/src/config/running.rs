@@ -11,7 +11,7 @@ use toml::Table;
 use super::effective::{find_value, known_settings};
 use super::{Config, RegistrationSource};
 
-/// The settings that a server applies at SIGHUP. All others need a restart.
+/// The settings that a server applies on SIGHUP. All others need a restart.
 const RELOADED_SETTINGS: [&str; 6] = [
     "limits.abuse",
     "limits.ipv6_48_multiple",
@@ -21,7 +21,7 @@ const RELOADED_SETTINGS: [&str; 6] = [
     "trusted_proxy_header",
 ];
 
-/// Returns whether a server applies a change to this setting at SIGHUP.
+/// Returns whether a server applies a change to this setting on SIGHUP.
 pub fn is_reloaded(key: &str) -> bool {
     RELOADED_SETTINGS.contains(&key)
 }
@@ -35,7 +35,7 @@ struct SettingDigest {
     /// Digest of the value in TOML, without secrets.
     value: String,
     /// Digest of the engine URL or the registrations with their secrets, which may be in files.
-    /// Never serialised, because a weak password could be guessed from it.
+    /// Never serialized, because a weak password could be guessed from it.
     #[serde(skip)]
     secret: Option<Sha256Digest>,
 }
@@ -46,7 +46,7 @@ impl SettingDigests {
         let mut effective_config = config.with_derived_values();
         // Not derived from the number of cores, which a service manager may limit for the server.
         effective_config.passwords.parallel = config.passwords.parallel;
-        // A path that is not UTF-8 cannot be written as TOML. Then nothing is compared.
+        // Empty, so that nothing is compared, if a path is not UTF-8 and thus cannot be TOML.
         let table = Table::try_from(&effective_config).unwrap_or_default();
         let digest_url =
             |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::compute(url.reveal()));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_content_of_a_registration_file_is_part_of_its_value() {
+    fn a_changed_registration_file_is_a_changed_setting() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("irc.yaml");
         let digests_with_token = |token: &str| {

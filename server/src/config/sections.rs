@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use belfry_core::audit::AddressPolicy;
+use belfry_core::audit::AuditAddressPolicy;
+use belfry_core::limits::cidr::Cidr;
 use belfry_core::oauth::redirect::PrivateUseScheme;
 use belfry_core::rules::{MAX_CONDITIONS, NewRuleLimits, RuleLimits};
 use jiff::Timestamp;
@@ -13,20 +14,21 @@ use smart_default::SmartDefault;
 use url::Url;
 
 use super::accent::Accent;
+use super::push_contact::PushContact;
 use super::values::{self, AccessLog, LogFormat, LogLevel};
 
-/// `[rules]`
+/// `[rules]`: limits on push rules.
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RuleSettings {
-    /// Maximum number of user-defined rules per account, in all scopes together.
+    /// Maximum number of user rules per account, in all rule scopes together.
     #[default(1000)]
     pub max_rules: usize,
     /// Maximum size of an account's stored rules, in bytes.
     #[default(1024 * 1024)]
     pub max_bytes: usize,
-    /// Maximum size of a request body, in bytes; twice that for explain requests. Requests with
-    /// many rules may add twice `max_bytes`.
+    /// Maximum size of a request body, in bytes; twice that for explain requests. Bulk changes and
+    /// imports may be larger by twice `max_bytes`.
     #[default(64 * 1024)]
     #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_body_bytes: usize,
@@ -43,14 +45,14 @@ impl RuleSettings {
         NewRuleLimits { conditions: MAX_CONDITIONS, bytes: self.max_body_bytes }
     }
 
-    /// Returns the maximum body size of a request with many rules, in bytes: enough for everything
+    /// Returns the maximum body size of a bulk change or an import, in bytes: enough for all rules
     /// that an account may store, with whitespace.
-    pub fn max_import_bytes(&self) -> usize {
+    pub fn max_bulk_bytes(&self) -> usize {
         self.max_bytes.saturating_mul(2).saturating_add(self.max_body_bytes)
     }
 }
 
-/// `[log]`
+/// `[log]`: log messages and the access log.
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSettings {
@@ -62,7 +64,7 @@ pub struct LogSettings {
     pub access: AccessLog,
 }
 
-/// `[http]`
+/// `[http]`: limits on connections and requests, and the shutdown.
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpSettings {
@@ -98,7 +100,7 @@ pub struct HttpSettings {
     pub shutdown_timeout: Duration,
 }
 
-/// `[passwords]`
+/// `[passwords]`: password hashing.
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PasswordSettings {
@@ -106,7 +108,7 @@ pub struct PasswordSettings {
     pub parallel: Option<NonZeroUsize>,
 }
 
-/// `[instance]`
+/// `[instance]`: the title, appearance and links of the service.
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InstanceSettings {
@@ -131,7 +133,7 @@ pub struct InstanceSettings {
     pub rules_url: Option<Url>,
 }
 
-/// `[oauth]`
+/// `[oauth]`: tokens and OAuth clients.
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OAuthSettings {
@@ -148,7 +150,8 @@ pub struct OAuthSettings {
     #[default(100)]
     #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_app_tokens: usize,
-    /// True if the push rules API accepts an access token in the query, where proxy logs show it.
+    /// True if the push rules API accepts an access token in the query, which exposes it in
+    /// proxy logs.
     #[default = true]
     pub query_tokens: bool,
     /// True if authorization requests without a PKCE challenge are rejected.
@@ -157,7 +160,7 @@ pub struct OAuthSettings {
     pub redirect_schemes: Vec<PrivateUseScheme>,
 }
 
-/// `[sessions]`
+/// `[sessions]`: the lifetime of browser sessions.
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionSettings {
@@ -179,7 +182,7 @@ pub struct SecuritySettings {
     /// one there is no `security.txt`.
     #[serde(deserialize_with = "values::deserialize_contacts")]
     pub contact: Vec<Url>,
-    /// The time by which the other settings must be reviewed.
+    /// The time after which this information is out of date (`Expires`).
     #[serde(with = "values::as_string")]
     pub expires: Option<Timestamp>,
     /// The disclosure policy.
@@ -188,10 +191,26 @@ pub struct SecuritySettings {
     pub encryption: Option<Url>,
 }
 
-/// `[audit]`
+/// `[audit]`: the content of audit events.
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditSettings {
     /// Part of a client's address that is recorded.
-    pub addresses: AddressPolicy,
+    pub addresses: AuditAddressPolicy,
+}
+
+/// `[push]`: the delivery of notifications to devices.
+#[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PushSettings {
+    /// A `mailto:` or `https:` URL of the operator, sent to push services with every
+    /// message. Without it nothing is delivered.
+    pub contact: Option<PushContact>,
+    /// Private networks to which messages may be sent, even without TLS.
+    pub allowed_networks: Vec<Cidr>,
+    /// Maximum number of waiting deliveries, at most half of them for one origin. Beyond that,
+    /// requests get 503.
+    #[default(1_000_000)]
+    #[serde(deserialize_with = "values::deserialize_positive")]
+    pub max_waiting: usize,
 }

@@ -1,4 +1,4 @@
-//! Types and deserialisers for individual settings.
+//! Types and deserializers for individual settings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -51,7 +51,7 @@ pub enum LogFormat {
     /// `Human` if stderr is a terminal, otherwise `Json`.
     #[default]
     Auto,
-    /// Text for people.
+    /// Text that is easy to read in a terminal.
     Human,
     /// JSON for programs.
     Json,
@@ -152,7 +152,7 @@ impl TryFrom<String> for BaseUrl {
     }
 }
 
-/// Deserialises the target of a link on a page.
+/// Deserializes the target of a link on a page.
 pub(super) fn deserialize_link<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Url>, D::Error> {
@@ -168,7 +168,7 @@ pub(super) fn deserialize_link<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Deserialises the URLs for reporting vulnerabilities.
+/// Deserializes the URLs for reporting vulnerabilities.
 pub(super) fn deserialize_contacts<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Url>, D::Error> {
@@ -179,7 +179,7 @@ pub(super) fn deserialize_contacts<'de, D: Deserializer<'de>>(
     Vec::deserialize(deserializer)?.into_iter().map(parse_contact).collect()
 }
 
-/// (De)serialises through `Display` and `FromStr`. TOML values other than strings, such as
+/// (De)serializes through `Display` and `FromStr`. TOML values other than strings, such as
 /// date-times, are parsed from their text.
 pub(super) mod as_string {
     use std::fmt::Display;
@@ -209,7 +209,7 @@ pub(super) mod as_string {
     }
 }
 
-/// Deserialises a number above zero.
+/// Deserializes a number above zero.
 pub(super) fn deserialize_positive<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<usize, D::Error> {

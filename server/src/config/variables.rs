@@ -17,8 +17,7 @@ const OTHER_VARIABLES: [&str; 6] = [
     "BELFRY_CLIENT_SECRET",
 ];
 
-/// Returns a warning for each variable with the prefix `BELFRY_` that has no effect, with what to
-/// write instead.
+/// Returns a warning, with advice, for each variable that begins with `BELFRY_` and has no effect.
 pub fn ineffective_variables(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Vec<String> {

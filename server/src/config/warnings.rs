@@ -79,14 +79,14 @@ impl Config {
     /// Returns warnings about proxies, connections in clear text and open registration.
     fn exposure_warnings(&self, base_url: &BaseUrl) -> Vec<&'static str> {
         let mut warnings = Vec::new();
-        let has_proxies = !self.trusted_proxies.0.is_empty();
-        if base_url.is_https() && self.tls.is_none() && !has_proxies {
+        let has_trusted_proxies = !self.trusted_proxies.0.is_empty();
+        if base_url.is_https() && self.tls.is_none() && !has_trusted_proxies {
             warnings.push(
                 "base_url is https but this process serves plain HTTP, so clients connect through \
                  a proxy; without its address in trusted_proxies they all share one rate limit",
             );
         }
-        if self.trusted_proxy_header.is_some() && !has_proxies {
+        if self.trusted_proxy_header.is_some() && !has_trusted_proxies {
             warnings.push(
                 "trusted_proxy_header has no effect without trusted_proxies: list the addresses of \
                  your proxies there",
@@ -135,19 +135,19 @@ impl Config {
             .collect();
         if !certificate.covers(host) {
             warnings.push(format!(
-                "the certificate {path} is not for {host}, the host of base_url: clients reject it"
+                "the certificate {path} is not valid for {host}, the host of base_url: clients reject it"
             ));
         }
         warnings
     }
 
     /// Returns a warning about a `--data` flag alongside a PostgreSQL URL: the directory is then
-    /// used only for the key of `belfry doctor`.
+    /// used only for the `belfry doctor` key.
     pub fn data_flag_warning(&self) -> Option<String> {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
         let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
         Some(format!(
-            "--data is used only for the key of belfry doctor, because {origin} names PostgreSQL, \
+            "--data is used only for the belfry doctor key, because {origin} names PostgreSQL, \
              which stores all data"
         ))
     }
@@ -170,7 +170,8 @@ impl Config {
     }
 }
 
-/// Returns a warning about a range that is too large, or that is written as one of its addresses.
+/// Returns a warning about a range that is too large, or whose address has host bits set, such as
+/// `10.0.0.5/8`.
 fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
     if range.is_too_large() {
         return Some(format!(
@@ -179,8 +180,8 @@ fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
     }
     let (network, address) = (range.normalize()?, range.address());
     Some(format!(
-        "{key}: {range} is the whole range {network}; write {network}, or {address} for a \
-         single address"
+        "{key}: {range} matches all of {network}; write {network} for the range, or {address} for \
+         a single address"
     ))
 }
 
@@ -207,7 +208,7 @@ mod tests {
     use super::*;
 
     fn warnings_for(settings: &str) -> Vec<String> {
-        // Not the developer's data directory, which may cause warnings.
+        // The developer's data directory might cause warnings.
         let data = PathBuf::from("/nonexistent");
         let config = Config { data, ..toml::from_str(settings).unwrap() };
         config.warnings(&config.base_url(), Timestamp::from_second(1).unwrap())
@@ -242,8 +243,8 @@ mod tests {
             ("operator_addresses = ['0.0.0.0/0']", "clients can read /metrics"),
             (
                 "trusted_proxies = ['10.0.0.5/8']",
-                "trusted_proxies: 10.0.0.5/8 is the whole range 10.0.0.0/8; write 10.0.0.0/8, or \
-                 10.0.0.5 for a single address",
+                "trusted_proxies: 10.0.0.5/8 matches all of 10.0.0.0/8; write 10.0.0.0/8 for the \
+                 range, or 10.0.0.5 for a single address",
             ),
             ("trusted_proxies = ['10.0.0.5/4']", "contains 10.0.0.5/4, which is"),
         ] {

@@ -1,5 +1,6 @@
 //! Handlers of the pages for users: sign-up, sign-in, sign-out and the account.
 
+pub(super) mod devices;
 pub(super) mod notifications;
 pub(super) mod page;
 pub(super) mod registration;

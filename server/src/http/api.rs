@@ -4,3 +4,4 @@ pub(super) mod accounts;
 pub(super) mod admin;
 pub(super) mod apps;
 pub(super) mod instance;
+pub(super) mod subscription;

@@ -16,7 +16,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::app::AppState;
 use crate::config::SettingDigests;
-use crate::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
+use crate::diagnostics_key::{Challenge, DiagnosticsKey, DiagnosticsPurpose};
 use crate::http::extract::client::FORWARDING_HEADERS;
 use crate::log::request_context::RequestContext;
 
@@ -36,8 +36,8 @@ pub struct Health {
 /// Details, and the signature that proves where they come from.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Diagnostics {
-    /// [`ProcessSettings`] or [`Arrival`], depending on the purpose of the request. Unparsed,
-    /// because the signature covers the JSON text.
+    /// [`ProcessSettings`] or [`ReceivedRequest`], depending on the purpose of the request. Not
+    /// parsed, because the signature covers the JSON text.
     details: Box<RawValue>,
     signature: String,
 }
@@ -53,9 +53,9 @@ pub struct ProcessSettings {
     pub settings: SettingDigests,
 }
 
-/// The way in which a request arrived at this process.
+/// A request as this process received it, possibly through proxies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arrival {
+pub struct ReceivedRequest {
     /// The other end of the connection.
     pub peer: SocketAddr,
     /// True if the peer is one of `trusted_proxies`.
@@ -71,19 +71,19 @@ impl Diagnostics {
         let challenge =
             Challenge::parse(parts.headers.get(DIAGNOSTICS_HEADER)?.to_str().ok()?, key)?;
         let details = match challenge.purpose {
-            Purpose::Settings => to_raw_value(&ProcessSettings {
+            DiagnosticsPurpose::Settings => to_raw_value(&ProcessSettings {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 open_files: getrlimit(Resource::Nofile).current,
                 settings: SettingDigests::clone(&state.setting_digests.load()),
             }),
-            Purpose::Arrival => to_raw_value(&Arrival::new(state, parts)?),
+            DiagnosticsPurpose::Arrival => to_raw_value(&ReceivedRequest::new(state, parts)?),
         };
         let details = details.ok()?;
         let signature = challenge.sign_response(key, details.get());
         Some(Self { details, signature })
     }
 
-    /// Returns the details, if they are the response to this challenge by a process with this key.
+    /// Returns the details, if they are the response to `challenge` by a process that has `key`.
     pub fn verify<T: DeserializeOwned>(
         &self,
         challenge: &Challenge,
@@ -95,7 +95,7 @@ impl Diagnostics {
     }
 }
 
-impl Arrival {
+impl ReceivedRequest {
     fn new(state: &AppState, parts: &Parts) -> Option<Self> {
         let limits = state.limits.active();
         let peer = RequestContext::with_current(|request| request.peer)?;

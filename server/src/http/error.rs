@@ -62,7 +62,7 @@ pub(crate) enum CommonError {
     FrontPage,
     #[error("This path cannot be called with this method")]
     MethodNotAllowed,
-    #[error("The body may have at most {0} bytes")]
+    #[error("The body must not be larger than {0} bytes")]
     BodyTooLarge(usize),
     #[error("The body did not arrive in time")]
     BodyTimeout,
@@ -77,7 +77,7 @@ pub(crate) enum CommonError {
          application/json, in UTF-8, and say so in Content-Type"
     )]
     UnsupportedMediaType,
-    /// The account has to wait for its earlier requests, whatever the server's load.
+    /// The account must wait for its earlier requests, regardless of the server's load.
     #[error("{0}")]
     AccountBusy(&'static str),
     /// The database is unreachable or the server is overloaded.
@@ -123,8 +123,8 @@ impl CommonError {
     }
 }
 
-/// Returns the response to an account that has to wait for its earlier requests, which usually take
-/// a fraction of a second.
+/// Returns the response to an account that must wait for its earlier requests, which usually take a
+/// fraction of a second.
 fn account_busy_response(message: &str, format: ErrorFormat) -> Response {
     let status = StatusCode::TOO_MANY_REQUESTS;
     let mut response = match format {
@@ -149,7 +149,7 @@ impl IntoResponse for CommonError {
 }
 
 /// NUL characters are the client's error. The cause of any other error is only logged; the response
-/// shows whether to try again.
+/// shows whether the client should retry.
 impl From<StoreError> for CommonError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {

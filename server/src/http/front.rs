@@ -16,7 +16,8 @@ use crate::http::respond::{render_page_without_cookie, respond};
 use crate::pages::FrontPage;
 use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 
-/// `GET /`: a page for people. Programs get an error with the path of the API's description.
+/// `GET /`: an HTML page. Clients that do not accept HTML get an error with the path of the API
+/// description.
 pub(super) async fn get_front_page(
     State(state): State<Arc<AppState>>,
     request: Request,

@@ -1,4 +1,4 @@
-//! `/gateway/check`: authorises and rate limits a request that a different server will serve.
+//! `/gateway/check`: authorizes and rate-limits an original request to the protected server.
 //!
 //! The endpoint is open to everyone: a client that calls it directly, not through a trusted proxy,
 //! consumes only the quota of its own token and address.
@@ -54,7 +54,7 @@ pub(crate) async fn check_request(
             if *error == OriginalRequestError::Conflicting {
                 log_throttled!(
                     info,
-                    "a gateway check names different requests; the proxy must remove \
+                    "gateway check names different requests; the proxy must remove \
                      X-Original-* and X-Forwarded-* headers sent by clients"
                 );
             }
@@ -70,7 +70,7 @@ pub(crate) async fn check_request(
         // Without the query, which may contain a token.
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let [method, path] = [method, path].map(|value| shorten(value, MAX_LOGGED_BYTES));
-        log_throttled!(warn, "a gateway check is misconfigured", %error, method, path);
+        log_throttled!(warn, "gateway check is misconfigured", %error, method, path);
     }
     // The area's layer reports the decision in the headers.
     (Extension(decision), response)
@@ -131,7 +131,7 @@ fn authorize_token(
     state.store.record_use(secret.lookup_key, &token, now);
     if token.account.is_none() && !options.allows_app_tokens {
         let app = token.app_id;
-        log_throttled!(info, "a gateway check without app=allow rejected an app token", app);
+        log_throttled!(info, "gateway check without app=allow rejected an app token", app);
         return Err(GatewayError::AppToken);
     }
     let missing_scopes: Scopes =

@@ -81,15 +81,15 @@ async fn respond_with_readiness(state: &AppState, include_details: bool) -> Resp
             EngineStatus::Memory => {}
             EngineStatus::Redis => body["redis"] = "ok".into(),
             EngineStatus::RedisDegraded { unavailable, shards } => {
-                let unreachable = unavailable.len();
+                let count = unavailable.len();
                 let redis_status = format!(
-                    "{unreachable} of {shards} shards unreachable, counting locally for them: {}",
+                    "{count} of {shards} shards unavailable, using local counters for them: {}",
                     unavailable.join(", ")
                 );
                 body["redis"] = redis_status.into();
             }
             EngineStatus::RedisUnavailable => {
-                body["redis"] = "redis unreachable, counting locally".into();
+                body["redis"] = "Redis unavailable, using local counters".into();
             }
         }
     }

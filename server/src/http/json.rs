@@ -25,7 +25,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-/// A response whose body is serialised JSON.
+/// A response whose body is serialized JSON.
 pub(crate) struct JsonBytes(pub(crate) Bytes);
 
 impl IntoResponse for JsonBytes {
@@ -38,10 +38,12 @@ impl IntoResponse for JsonBytes {
     }
 }
 
-/// Returns a route that always returns this document, serialised once.
+/// Clients must revalidate, so that changed settings are visible right after a restart.
+pub(crate) const REVALIDATE: [(header::HeaderName, HeaderValue); 1] =
+    [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];
+
+/// Returns a route that always returns this document, serialized once.
 pub(crate) fn constant_route(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
     let body = Bytes::from(to_bytes(document));
-    // Clients must revalidate, so that changed settings are visible right after a restart.
-    let cache_control = [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];
-    get(move || ready((cache_control.clone(), JsonBytes(body.clone()))))
+    get(move || ready((REVALIDATE, JsonBytes(body.clone()))))
 }

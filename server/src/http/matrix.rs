@@ -1,6 +1,7 @@
-//! The endpoints for Matrix clients other than push rules, below the same prefixes.
+//! Endpoints for Matrix clients other than push rules, below the same path prefixes.
 
 pub(super) mod login;
+pub(super) mod pushers;
 pub(super) mod register;
 
 use std::sync::Arc;
@@ -21,8 +22,13 @@ use crate::http::extract::requester::Requester;
 use crate::http::json::{Json, JsonBytes};
 
 /// `GET versions`: the supported versions of the Matrix specification.
-pub(super) async fn versions() -> Json<Value> {
-    Json(json!({ "versions": VERSIONS, "unstable_features": {} }))
+pub(super) async fn versions(State(state): State<Arc<AppState>>) -> Json<Value> {
+    let unstable_features = if state.delivery.is_some() {
+        json!({ "org.matrix.msc3881": true, "org.matrix.msc4174": true })
+    } else {
+        json!({})
+    };
+    Json(json!({ "versions": VERSIONS, "unstable_features": unstable_features }))
 }
 
 /// `GET account/whoami`: the user of the token, and the device to which it was issued, if any.

@@ -53,5 +53,8 @@ fn render_metrics(state: &AppState) -> String {
     let [tokens, rules, apps, apps_by_id, accounts] = state.store.cache_status();
     let rule_index = state.rule_index_cache.status();
     write_cache_metrics(&mut out, &[tokens, rules, apps, apps_by_id, accounts, rule_index]);
+    if let Some(delivery) = &state.delivery {
+        delivery.write_metrics(&mut out);
+    }
     out.finish()
 }

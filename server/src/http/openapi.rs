@@ -100,7 +100,7 @@ pub(super) fn openapi_route() -> MethodRouter<Arc<AppState>> {
     })
 }
 
-/// Returns the document for a server with this base URL and these name segments.
+/// Returns the document for a server with a base URL and name segments.
 pub(super) fn openapi_document(base_url: &str, segments: &[String]) -> Value {
     let mut base: BaseSpec = parse_yaml(&BASE.replace("{base_url}", base_url));
     base.info.insert("version".to_owned(), env!("CARGO_PKG_VERSION").into());

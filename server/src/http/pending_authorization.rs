@@ -18,7 +18,7 @@ use belfry_core::oauth::response::Delivery;
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::random;
-use belfry_store::{Account, CodeOutcome, Consent, StoredRequest, UpdateOutcome};
+use belfry_store::{Account, CodeOutcome, Consent, StoredRequest, WriteOutcome};
 
 use crate::http::error::{PageError, log_rejection};
 use crate::http::extract::abuse_guard::AbuseGuard;
@@ -32,6 +32,15 @@ use crate::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
 
 /// Time for the user to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);
+
+/// The consent that an approval is based on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Approval {
+    /// The user consented to this request.
+    Explicit,
+    /// An earlier consent, which must still be valid, implies this one.
+    Implied,
+}
 
 /// An authorization request and its progress.
 pub(crate) struct PendingAuthorization {
@@ -146,7 +155,7 @@ impl PendingAuthorization {
             expires_at: expiry_after(now, LIFETIME),
         };
         if state.store.add_request(handle.hashed_secret(), &stored_request).await?
-            == UpdateOutcome::NotFound
+            == WriteOutcome::NotFound
         {
             return Err(PageError::Expired);
         }
@@ -182,18 +191,18 @@ impl PendingAuthorization {
         self.request.requested_grant(self.user(session).map_or(Role::User, |user| user.role))
     }
 
-    /// Issues a code, or delivers the error of the request. `is_implied` means that an earlier
-    /// consent, which must still be valid, implies this one.
+    /// Issues a code, or delivers the error of the request.
     pub(crate) async fn approve(
         mut self,
         session: &BrowserSession,
-        is_implied: bool,
+        approval: Approval,
     ) -> Result<Response, PageError> {
         let account_id = self.consume(session, None).await?;
         let requested_grant = match self.requested_grant(session) {
             Ok(grant) => grant,
             Err(error) => return self.deliver(session, Err(&error)),
         };
+        let is_implied = approval == Approval::Implied;
         let now = session.state.clock.now();
         let code = random::secret(now);
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
@@ -211,7 +220,7 @@ impl PendingAuthorization {
             NewAuditEvent { detail, ..session.audit.success_event(AuditKind::Consent) }.into();
         match session.state.store.add_code(&events, code.hashed_secret(), &grant, consent).await? {
             CodeOutcome::Issued => self.deliver(session, Ok(code.secret())),
-            CodeOutcome::ConsentEnded => Err(PageError::Expired),
+            CodeOutcome::NotIssued => Err(PageError::Expired),
         }
     }
 

@@ -3,6 +3,9 @@
 pub(super) mod bulk;
 pub(super) mod evaluate;
 pub(super) mod explain;
+mod member_evaluation;
+pub(super) mod notifications;
+pub(super) mod notify;
 pub(super) mod path;
 pub(super) mod read;
 pub(super) mod write;

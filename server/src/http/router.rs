@@ -11,22 +11,24 @@ use belfry_core::oauth::scope::Scope;
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{
-    notifications, page, rules, security, sign_in, sign_out, sign_up, try_message,
+    devices, notifications, page, rules, security, sign_in, sign_out, sign_up, try_message,
 };
 use super::api::admin::{self, actions, empty_list_route, empty_statistics_route};
-use super::api::{accounts, apps, instance};
+use super::api::{accounts, apps, instance, subscription};
 use super::error::format::ErrorFormat;
 use super::layer::area::{Area, LimitClass};
 use super::layer::cache::CachePolicy;
 use super::layer::cors::Cors;
-use super::matrix::{self, login, register};
+use super::matrix::{self, login, pushers, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
-use super::push::{bulk, evaluate, explain, path, read, write};
+use super::push::{
+    bulk, evaluate, explain, notifications as notifications_api, notify, path, read, write,
+};
 use super::{assets, front, gateway, health, metrics, openapi, well_known};
 use crate::app::AppState;
 use crate::paths;
 
-/// The area of paths that belong to no other area: the API's error format, not stored by caches.
+/// The area of all other paths, with the API's error format and without caching.
 pub(crate) const DEFAULT_AREA: Area = Area {
     error_format: ErrorFormat::Api,
     cors: Cors::SameOrigin,
@@ -42,8 +44,8 @@ const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 /// Health, metrics and static files.
 pub(crate) const EXEMPT: Area = Area { limit_class: LimitClass::Exempt, ..DEFAULT_AREA };
 
-/// Gateway checks, which concern requests that a different server will serve. Matrix's error format
-/// also has the field `error`, which clients of Mastodon's API read.
+/// Gateway checks. The Matrix error format suits all clients of the protected server, because it
+/// has the field `error` that clients of Mastodon's API read.
 const GATEWAY: Area = Area {
     error_format: ErrorFormat::Matrix,
     cache_policy: CachePolicy::PrivateNoStore,
@@ -115,11 +117,18 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
         .not_found_under("/.well-known");
     let api = AreaRouter::new(API)
         .route("/api/v1/instance", instance::v1_route(state))
-        .route("/api/v2/instance", instance::v2_route(state))
+        .route("/api/v2/instance", get(instance::v2))
         .route(paths::APPS, post(apps::register_app))
         .route("/api/v1/apps/verify_credentials", get(apps::verify_credentials))
         .route("/api/v1/accounts", post(accounts::sign_up))
         .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
+        .route(
+            paths::PUSH_SUBSCRIPTION,
+            get(subscription::get_subscription)
+                .post(subscription::create_subscription)
+                .put(subscription::change_subscription)
+                .delete(subscription::delete_subscription),
+        )
         .not_found_under("/api");
     let api = add_admin_routes(api);
     let mut area_routers = vec![exempt, gateway, front_page, plain, well_known, api];
@@ -196,9 +205,10 @@ fn oauth_area_routers() -> [AreaRouter; 3] {
             paths::ACCOUNT_NOTIFICATIONS,
             get(notifications::get_notifications_page).post(notifications::change_notifications),
         )
+        .route(paths::ACCOUNT_DEVICES, get(devices::get_devices_page).post(devices::change_devices))
         .route(paths::ACCOUNT_RULES, get(rules::get_rules_page).post(rules::change_rules))
         .route(paths::ACCOUNT_RULE, get(rules::get_rule_page))
-        .route(paths::ACCOUNT_TRY, get(try_message::get_try_page).post(try_message::try_message))
+        .route(paths::ACCOUNT_TRY, get(try_message::get_trial_page).post(try_message::try_message))
         .route(paths::REVOKE_TOKEN, post(page::revoke_token))
         .route(paths::ACCOUNT_SECURITY, get(security::get_security_page))
         .route(paths::CHANGE_PASSWORD, post(security::change_password))
@@ -240,10 +250,20 @@ fn matrix_area_router(segment: &str) -> AreaRouter {
             .route(&full_path("/register"), post(register::register))
             .route(&full_path("/logout"), post(matrix::logout))
             .route(&full_path("/account/whoami"), get(matrix::whoami))
+            .route(&full_path("/capabilities"), get(pushers::capabilities))
+            .route(&full_path("/pushers"), get(pushers::list_pushers))
+            .route(&full_path("/pushers/set"), post(pushers::set_pusher))
+            .route(&full_path("/pushers/ack"), post(pushers::acknowledge_pusher))
             .route(&full_path("/user/{user}/account_data/m.push_rules"), get(matrix::account_data));
     }
     area.route(&format!("/{segment}/client/versions"), get(matrix::versions))
+        .route(
+            &format!("/{segment}/client/unstable/org.matrix.msc4174/pushers/ack"),
+            post(pushers::acknowledge_pusher),
+        )
         .route(&format!("/{segment}/app/v1/evaluate"), post(evaluate::evaluate))
+        .route(&format!("/{segment}/app/v1/notify"), post(notify::notify))
+        .route(&format!("/{segment}/app/v1/notifications"), post(notifications_api::notify_account))
         .not_found_under(&format!("/{segment}"))
         .not_found_under(&format!("//{segment}"))
 }

@@ -73,7 +73,7 @@ impl HttpService {
 
     /// Returns whether a request is exempt from rate limits: health, metrics, static files and CORS
     /// preflight requests.
-    pub(crate) fn is_exempt(&self, request: &Request<Body>) -> bool {
+    pub(crate) fn is_exempt_from_rate_limits(&self, request: &Request<Body>) -> bool {
         let area = self.routes.find(request.uri().path()).area;
         area.limit_class == LimitClass::Exempt
             || area.cors.preflight_response(request.method()).is_some()
@@ -93,8 +93,8 @@ impl HttpService {
         context.scope(handler_future).await.status()
     }
 
-    /// Handles a request in its context, or rejects it, records its response, and adds the request
-    /// id to the response.
+    /// Serves a request in its context, or rejects it with this error, and adds the request id to
+    /// the response.
     async fn serve(
         &self,
         peer: Peer,
@@ -109,14 +109,15 @@ impl HttpService {
         let method = method_name(request.method());
         let context = RequestContext::new(id, trace_id, peer, method, route.pattern);
         // Pinned here, because the future is large and would be moved otherwise.
-        let handler_future = pin!(self.handle(route, method, request, rejection));
+        let handler_future = pin!(self.respond_and_record(route, method, request, rejection));
         let mut response = context.scope(handler_future).await;
         let id = HeaderValue::from_bytes(id.as_bytes()).expect("ids are plain ASCII");
         response.headers_mut().insert(X_REQUEST_ID, id);
         response
     }
 
-    async fn handle(
+    /// Calls the handler of a request, or rejects it, and records the response.
+    async fn respond_and_record(
         &self,
         route: Route,
         method: &'static str,

@@ -26,7 +26,7 @@ impl Localize for AppRegistrationError {
             Self::WebsiteTooLong | Self::RedirectUriTooLong => {
                 language.text_with(&key, "count", app::MAX_URIS_LENGTH)
             }
-            // Printable ASCII, so it needs no isolation.
+            // Printable ASCII, so it needs no bidirectional isolation.
             Self::UnknownScope(scope) => {
                 language.text_with(&key, "scope", Argument::Trusted(&scope.to_string()))
             }
@@ -50,9 +50,9 @@ impl Localize for Field {
 
 impl Localize for InvalidField {
     fn localize(&self, language: Language) -> String {
-        let (field, problem) = (self.field.localize(language), self.error.localize(language));
+        let (field, error) = (self.field.localize(language), self.error.localize(language));
         let arguments =
-            [("field", Argument::Trusted(&field)), ("problem", Argument::Trusted(&problem))];
+            [("field", Argument::Trusted(&field)), ("error", Argument::Trusted(&error))];
         language.text_with_all("account-error", arguments)
     }
 }
@@ -67,12 +67,12 @@ impl<E: Localize> Localize for ValidationErrors<E> {
     fn localize(&self, language: Language) -> String {
         let join = |previous: String, next: String| {
             let arguments =
-                [("problems", Argument::Trusted(&previous)), ("problem", Argument::Trusted(&next))];
+                [("errors", Argument::Trusted(&previous)), ("error", Argument::Trusted(&next))];
             language.text_with_all("validation-list", arguments)
         };
-        let problems = self.0.iter().map(|error| error.localize(language)).reduce(join);
-        let problems = problems.unwrap_or_default();
-        language.text_with("validation-failed", "problems", Argument::Trusted(&problems))
+        let localized_errors = self.0.iter().map(|error| error.localize(language));
+        let errors = localized_errors.reduce(join).unwrap_or_default();
+        language.text_with("validation-failed", "errors", Argument::Trusted(&errors))
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_permission_has_one_message_per_resource_and_access() {
+    fn a_consent_item_has_one_key_per_resource_and_access_level() {
         for (scopes, expected_keys) in [
             ("read", vec!["consent-all-read"]),
             ("read:accounts write:accounts", vec!["consent-accounts-both"]),

@@ -14,9 +14,9 @@ impl Language {
         Self::ALL.iter().copied().find(|language| language.code().eq_ignore_ascii_case(code))
     }
 
-    /// Returns the language of a response, which is the first of these that is set: the `lang`
-    /// parameter, the choice on a page (a cookie), the session and the preferred language of the
-    /// `Accept-Language` header. If none is set, it is English.
+    /// Returns the language of a response: the first that is set of the `lang` parameter, the
+    /// choice on a page (a cookie), the session's language and the preferred language of
+    /// `Accept-Language`; English if none is set.
     pub fn negotiate(
         lang: Option<Self>,
         page_choice: Option<Self>,

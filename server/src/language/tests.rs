@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use belfry_core::oauth::account::FieldError;
-use belfry_core::oauth::app::{AppRegistrationError, Registration};
+use belfry_core::oauth::app::{AppRegistration, AppRegistrationError};
 use belfry_core::oauth::consent::consent_items;
 use belfry_core::oauth::redirect::RedirectUriError;
 use belfry_core::oauth::scope::Scope;
@@ -16,7 +16,8 @@ use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternEl
 use fluent_syntax::parser;
 
 use super::{Argument, Language, Localize};
-use crate::pages::samples;
+use crate::pages::tests::sample_layout;
+use crate::pages::{device_test_text, samples};
 
 thread_local! {
     static USED_KEYS: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
@@ -91,7 +92,7 @@ fn account_errors() -> impl Iterator<Item = InvalidField> {
 
 /// Returns the errors of two forms with several mistakes each.
 fn validation_errors() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<InvalidField>) {
-    let registration = Registration { website: "no".into(), ..Registration::default() };
+    let registration = AppRegistration { website: "no".into(), ..AppRegistration::default() };
     let sign_up = SignUp {
         username: "Alice".into(),
         email: Some(String::new()),
@@ -169,6 +170,7 @@ fn every_message_is_used_and_every_used_message_exists() {
             let _ = item.localize(Language::English);
         }
     }
+    let _ = device_test_text(&sample_layout());
     let _ = app_errors().map(|error| error.localize(Language::English));
     let _: Vec<String> = account_errors().map(|error| error.localize(Language::English)).collect();
     let _ = validation_errors().0.localize(Language::English);

@@ -23,7 +23,7 @@ pub struct ActiveLimits {
     pub mode: RateLimitMode,
     /// The limits on requests by method and path.
     pub table: LimitTable,
-    /// The limits on guessing secrets and on mass registration.
+    /// The abuse limits, such as those on sign-in attempts and wrong client secrets.
     pub abuse: AbuseLimits,
     /// The proxies whose forwarding headers are trusted.
     pub proxies: TrustedProxies,

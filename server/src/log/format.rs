@@ -66,7 +66,7 @@ where
     }
 }
 
-/// The largest integer up to which JavaScript, jq and others are exact; they round larger ones.
+/// The largest integer up to which JavaScript, jq and others represent every integer exactly.
 const MAX_EXACT_INTEGER: u64 = 1 << 53;
 
 /// Writes large integers, which are ids, as strings, because JSON parsers would round them.

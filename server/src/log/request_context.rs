@@ -1,6 +1,6 @@
 //! The request that the current task handles. Every log line of the task shows it.
 //!
-//! The context is in a task-local variable instead of a `tracing` span: it costs a few nanoseconds
+//! The context is in a task-local variable instead of a `tracing` span. It costs a few nanoseconds
 //! if nothing is logged, while a span must be created, formatted and entered for every request.
 
 use std::cell::Cell;
@@ -25,8 +25,8 @@ pub(crate) struct RequestContext {
     /// The trace that the client continues, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trace_id: Option<TraceId>,
-    /// The address at the other end of the connection. The audit settings decide how much of an
-    /// address is logged, so it is not a field of log lines.
+    /// The remote address of the connection. The audit settings decide how much of an address is
+    /// logged, so it is not a field of log lines.
     #[serde(skip)]
     pub(crate) peer: SocketAddr,
     pub(crate) method: &'static str,
@@ -35,7 +35,7 @@ pub(crate) struct RequestContext {
     /// The account that sent the request, once it is authenticated.
     #[serde(skip_serializing_if = "is_unknown")]
     account: Cell<Option<i64>>,
-    /// The app that sent the request, once it is authenticated, or for which a user authorises
+    /// The app that sent the request, once it is authenticated, or for which a user authorizes
     /// access.
     #[serde(skip_serializing_if = "is_unknown")]
     app: Cell<Option<i64>>,
@@ -98,7 +98,7 @@ impl RequestContext {
         Self::with_current(|request| request.account.set(Some(account_id)));
     }
 
-    /// Records the app that sent the current request, or for which a user authorises access.
+    /// Records the app that sent the current request, or for which a user authorizes access.
     pub(crate) fn record_app(app: i64) {
         Self::with_current(|request| request.app.set(Some(app)));
     }

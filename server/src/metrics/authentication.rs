@@ -5,7 +5,7 @@ use belfry_runtime::metrics::exposition::Exposition;
 
 use super::families;
 
-/// Attempts to sign in, and issued tokens.
+/// Counters of sign-in attempts by method, and of issued tokens.
 #[derive(Debug, Default)]
 pub struct AuthenticationMetrics {
     /// Sign-ins on the sign-in page.
@@ -25,7 +25,7 @@ pub struct SignInCounters {
     pub rejected: Counter,
     /// The attempt exceeded an abuse limit.
     pub rate_limited: Counter,
-    /// Too many passwords were being verified.
+    /// The password queue was full.
     pub busy: Counter,
 }
 

@@ -16,7 +16,7 @@ pub struct EvaluationMetrics {
     pub explain_durations: Histogram,
     /// Users whose push rules were evaluated.
     pub evaluated_users: Counter,
-    /// Users whose push rules exceeded the work limit of an evaluation.
+    /// Users whose push rules exceeded the work budget of an evaluation.
     pub work_exceeded: Counter,
 }
 
@@ -34,11 +34,11 @@ impl Default for EvaluationMetrics {
 }
 
 impl EvaluationMetrics {
-    /// Records an explanation for one user, which began at this time.
-    pub(crate) fn record_explanation(&self, start: Instant, exceeds_work_limit: bool) {
+    /// Records an explanation for one user, which began at `start`.
+    pub(crate) fn record_explanation(&self, start: Instant, exceeds_work_budget: bool) {
         self.explain_durations.observe_since(start);
         self.evaluated_users.inc();
-        self.work_exceeded.inc_by(exceeds_work_limit.into());
+        self.work_exceeded.inc_by(exceeds_work_budget.into());
     }
 
     pub(super) fn write(&self, out: &mut Exposition) {

@@ -1,13 +1,18 @@
-//! The metric families of the server, and the list of the families of all crates, which
-//! `docs/observability.md` describes.
+//! The server's metric families, and a list of all crates' families, which `docs/observability.md`
+//! describes.
 
 use belfry_runtime::metrics::Family;
 
 /// Returns the families of all crates.
 pub fn all() -> impl Iterator<Item = &'static Family> {
-    [ALL, belfry_store::metrics::families::ALL, belfry_limits::metrics::families::ALL]
-        .into_iter()
-        .flatten()
+    [
+        ALL,
+        belfry_store::metrics::families::ALL,
+        belfry_limits::metrics::families::ALL,
+        belfry_delivery::metrics::families::ALL,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 belfry_runtime::families! {
@@ -30,7 +35,7 @@ belfry_runtime::families! {
     RATE_LIMIT_DECISIONS = Counter "belfry_rate_limit_decisions_total" ["limit" "outcome"]
         "Decisions of rate limits";
     RATE_LIMIT_NEARLY_EXHAUSTED = Counter "belfry_rate_limit_nearly_exhausted_total" ["limit"]
-        "Requests admitted with at least 80 % of the limit used";
+        "Requests admitted with at least 80% of the limit used";
 
     SIGN_INS = Counter "belfry_sign_ins_total" ["method" "outcome"] "Attempts to sign in";
     TOKENS_ISSUED = Counter "belfry_tokens_issued_total" ["grant"] "Access tokens issued";
@@ -45,24 +50,24 @@ belfry_runtime::families! {
     EVALUATION_FAILURES = Counter "belfry_evaluation_failures_total" ["reason"]
         "Requests that were not evaluated";
     EVALUATION_WORK_EXCEEDED = Counter "belfry_evaluation_work_exceeded_total" []
-        "Users whose push rules exceeded the work limit of an evaluation";
+        "Users whose push rules exceeded the work budget of an evaluation";
     EVALUATION_QUEUE = Gauge "belfry_evaluation_queue_length" []
         "Requests being evaluated or waiting";
     EVALUATION_MAX_QUEUE = Gauge "belfry_evaluation_max_queue_length" []
         "Length of the evaluation queue beyond which requests are rejected";
 
     DELETED_ROWS = Counter "belfry_deleted_rows_total" ["table"]
-        "Rows deleted because they expired";
+        "Rows deleted because they expired or exceeded a maximum";
 
     TLS_CERTIFICATE_EXPIRY = Gauge "belfry_tls_certificate_expiry_timestamp_seconds" []
-        "Expiry of the HTTPS certificate, in seconds since 1970";
+        "Expiry of the HTTPS certificate, as Unix time in seconds";
 
-    PROCESS_CPU = Counter "process_cpu_seconds_total" [] "Processor time of the process";
+    PROCESS_CPU = Counter "process_cpu_seconds_total" [] "CPU time of the process";
     PROCESS_RESIDENT_MEMORY = Gauge "process_resident_memory_bytes" [] "Resident memory";
     PROCESS_VIRTUAL_MEMORY = Gauge "process_virtual_memory_bytes" [] "Virtual memory";
     PROCESS_OPEN_FDS = Gauge "process_open_fds" [] "Open file descriptors";
     PROCESS_MAX_FDS = Gauge "process_max_fds" [] "Maximum number of open file descriptors";
     PROCESS_THREADS = Gauge "process_threads" [] "Threads";
     PROCESS_START_TIME = Gauge "process_start_time_seconds" []
-        "Start of the process, in seconds since 1970";
+        "Start of the process, as Unix time in seconds";
 }

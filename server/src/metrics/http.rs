@@ -77,7 +77,7 @@ pub struct RouteMetrics {
 }
 
 impl RouteMetrics {
-    /// Records a response to a request with a method of this name.
+    /// Records a response to a request with `method`.
     pub fn record(&self, method: &str, status: StatusCode, duration: Duration) {
         let method_index = METHODS.iter().position(|name| *name == method);
         let series =

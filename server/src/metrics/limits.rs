@@ -19,7 +19,7 @@ pub struct LimitCounters {
     pub allowed: Counter,
     /// Requests over this limit, including those that shadow mode admits.
     pub rejected: Counter,
-    /// Requests that were admitted with at least 80 % of the limit used.
+    /// Requests that were admitted with at least 80% of the limit used.
     pub nearly_exhausted: Counter,
 }
 

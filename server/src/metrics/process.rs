@@ -37,8 +37,8 @@ struct ProcessStat {
 /// Parses `/proc/self/stat`. The second field is the process name, which may contain spaces.
 #[expect(clippy::cast_precision_loss, reason = "a metric needs no more than 53 bits")]
 fn parse_stat(stat: &str) -> Option<ProcessStat> {
-    let (_, fields) = stat.rsplit_once(") ")?;
-    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let (_, text_after_name) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = text_after_name.split_ascii_whitespace().collect();
     // The manual page counts from 1, and the first field after the name is number 3.
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     Some(ProcessStat {

@@ -1,7 +1,7 @@
-//! The overview of the account: its name and its authorised apps.
+//! The overview of the account: its name and its authorized apps.
 
 use askama::Template;
-use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::client::Registrar;
 use belfry_core::oauth::uri::web_host;
 use belfry_core::rules::preferences::Pause;
 use jiff::Timestamp;
@@ -38,7 +38,7 @@ pub struct AccountPage<'a> {
     pub now: Timestamp,
 }
 
-/// An app with its tokens, the last used first.
+/// An app with its tokens, the most recently used first.
 pub struct ListedApp {
     pub app: AuthorizedApp,
     pub tokens: Vec<AccountToken>,
@@ -48,10 +48,10 @@ fn describe_access_start(layout: &Layout<'_>, time: Timestamp) -> TimedText {
     TimedText::new(layout, "apps-since", time, TimeFormat::Day)
 }
 
-/// The maximum number of tokens of an app on the page.
+/// The maximum number of tokens on the page per app.
 const MAX_SHOWN_TOKENS: usize = 10;
 
-/// The maximum number of tokens of an app that are counted.
+/// The maximum number of tokens that are counted per app.
 const MAX_COUNTED_TOKENS: usize = 100;
 
 impl ListedApp {
@@ -68,14 +68,14 @@ impl ListedApp {
     /// Returns the device name of the app's token, if it has only one.
     fn only_device(&self) -> Option<&str> {
         match &*self.tokens {
-            [token] => token.device.as_deref(),
+            [token] => token.device_name.as_deref(),
             _ => None,
         }
     }
 
-    /// Returns whether any token has a device name, by which users recognise it.
+    /// Returns whether any token has a device name, which helps users recognise it.
     fn names_devices(&self) -> bool {
-        self.tokens.iter().any(|token| token.device.is_some())
+        self.tokens.iter().any(|token| token.device_name.is_some())
     }
 }
 
@@ -89,10 +89,10 @@ impl AccountPage<'_> {
 
     /// Returns the name of an app; for Matrix clients on a single device, the name of the device.
     fn app_title(&self, listed_app: &ListedApp) -> String {
-        match (listed_app.app.origin, listed_app.only_device()) {
-            (Origin::Matrix, Some(device)) => isolate(device),
-            (Origin::Matrix, None) => self.layout.text("apps-matrix").into_owned(),
-            (Origin::Api | Origin::Operator | Origin::CommandLine, _) => {
+        match (listed_app.app.registered_by, listed_app.only_device()) {
+            (Registrar::Matrix, Some(device)) => isolate(device),
+            (Registrar::Matrix, None) => self.layout.text("apps-matrix").into_owned(),
+            (Registrar::Api | Registrar::Operator | Registrar::CommandLine, _) => {
                 isolate(&listed_app.app.name)
             }
         }
@@ -118,13 +118,13 @@ impl AccountPage<'_> {
     /// Returns the host of an app's website, or a note about a first-party app.
     fn app_origin(&self, listed_app: &ListedApp) -> Option<String> {
         let app = &listed_app.app;
-        match app.origin {
-            Origin::Matrix if listed_app.only_device().is_some() => {
+        match app.registered_by {
+            Registrar::Matrix if listed_app.only_device().is_some() => {
                 Some(self.layout.text("apps-matrix-device-note").into_owned())
             }
-            Origin::Matrix => Some(self.layout.text("apps-matrix-note").into_owned()),
-            Origin::CommandLine => Some(self.layout.text("apps-issued-note").into_owned()),
-            Origin::Api | Origin::Operator => {
+            Registrar::Matrix => Some(self.layout.text("apps-matrix-note").into_owned()),
+            Registrar::CommandLine => Some(self.layout.text("apps-issued-note").into_owned()),
+            Registrar::Api | Registrar::Operator => {
                 web_host(app.website.as_deref()?).map(|host| isolate(&host))
             }
         }
@@ -132,7 +132,7 @@ impl AccountPage<'_> {
 
     /// Returns a token's device name.
     fn device_name(token: &AccountToken) -> Option<String> {
-        token.device.as_deref().map(isolate)
+        token.device_name.as_deref().map(isolate)
     }
 
     fn token_count(&self, listed_app: &ListedApp) -> String {
@@ -151,12 +151,12 @@ impl AccountPage<'_> {
             .then(|| self.layout.language.text_with("only-last-used", "count", MAX_SHOWN_TOKENS))
     }
 
-    /// Returns when an app got access.
+    /// Returns the text about the time at which an app got access.
     fn access_start(&self, app: &AuthorizedApp) -> TimedText {
         describe_access_start(&self.layout, app.since)
     }
 
-    /// Returns when an app was last used, with any of its tokens.
+    /// Returns the text about the last use of an app, with any of its tokens.
     fn app_last_use(&self, listed_app: &ListedApp) -> String {
         let last_used_at = listed_app.tokens.iter().filter_map(|token| token.last_used_at).max();
         describe_last_use(&self.layout, last_used_at, self.now)

@@ -19,6 +19,8 @@ pub enum AccountSection {
     Overview,
     /// The switches, words, people and rooms that determine notifications.
     Notifications,
+    /// The devices that get notifications, and the latest deliveries.
+    Devices,
     /// All rules in evaluation order.
     Rules,
     /// The result of the rules for a message.
@@ -38,6 +40,7 @@ impl AccountSection {
         match self {
             Self::Overview => paths::ACCOUNT,
             Self::Notifications => paths::ACCOUNT_NOTIFICATIONS,
+            Self::Devices => paths::ACCOUNT_DEVICES,
             Self::Rules => paths::ACCOUNT_RULES,
             Self::Try => paths::ACCOUNT_TRY,
             Self::Security => paths::ACCOUNT_SECURITY,
@@ -81,12 +84,16 @@ pub enum Notice {
     EmailChanged,
     /// The password was changed, other sessions were ended, and all tokens were revoked.
     PasswordChanged,
-    /// A session in a different browser was ended.
+    /// A session in another browser was ended.
     SessionEnded,
     /// All other sessions were ended.
     SessionsEnded,
     /// The deletion of the account was cancelled.
     DeletionCancelled,
+    /// A test is on its way to a device.
+    TestSent,
+    /// No test was sent to a device.
+    TestNotSent,
 }
 
 impl Notice {
@@ -97,7 +104,7 @@ impl Notice {
 
     /// Returns whether the notice reports that something was not done.
     pub(super) fn is_warning(self) -> bool {
-        matches!(self, Self::NotSaved)
+        matches!(self, Self::NotSaved | Self::TestNotSent)
     }
 
     pub(super) fn text(self, layout: &Layout<'_>) -> Cow<'static, str> {
@@ -116,6 +123,8 @@ pub struct AccountNav {
     pub removed_app: Option<String>,
     /// The requested deletion of the account, which is shown above the content.
     pub deletion: Option<PendingDeletion>,
+    /// True if the navigation links to the devices, because this server delivers notifications.
+    pub links_devices: bool,
 }
 
 /// A requested deletion, and the form that cancels it.
@@ -157,6 +166,8 @@ impl AccountNav {
             title: section.title(layout),
             is_current: *section == self.section,
         };
-        AccountSection::VARIANTS.iter().map(link).collect()
+        let is_shown =
+            |section: &&AccountSection| **section != AccountSection::Devices || self.links_devices;
+        AccountSection::VARIANTS.iter().filter(is_shown).map(link).collect()
     }
 }

@@ -40,6 +40,8 @@ pub static PRESS_GUARD_SCRIPT: LazyLock<StaticFile> = embed!("press-guard", "js"
 pub static LOCAL_TIMES_SCRIPT: LazyLock<StaticFile> = embed!("local-times", "js");
 /// The script that fills in the time of the next morning in the user's time zone.
 pub static NEXT_MORNING_SCRIPT: LazyLock<StaticFile> = embed!("next-morning", "js");
+/// The script that offers time zones and fills in that of the browser.
+pub static TIME_ZONES_SCRIPT: LazyLock<StaticFile> = embed!("time-zones", "js");
 
 /// Returns all embedded files.
 pub fn embedded_files() -> impl Iterator<Item = &'static StaticFile> {
@@ -51,6 +53,7 @@ pub fn embedded_files() -> impl Iterator<Item = &'static StaticFile> {
         &PRESS_GUARD_SCRIPT,
         &LOCAL_TIMES_SCRIPT,
         &NEXT_MORNING_SCRIPT,
+        &TIME_ZONES_SCRIPT,
     ]
     .into_iter()
     .map(|file| &**file)
@@ -70,7 +73,7 @@ impl StaticFile {
         Self { path: format!("{STATIC}/{name}-{hash:08x}.{extension}"), content_type, content }
     }
 
-    /// Returns the style sheet with this accent colour, or with Belfry's.
+    /// Returns the style sheet with this accent colour, or with the default one.
     pub fn style_sheet(accent: Option<Accent>) -> Self {
         let Some(accent) = accent else { return STYLE.clone() };
         // Not an inline style, which the Content-Security-Policy forbids.

@@ -13,7 +13,7 @@ use super::{Form, Layout};
 pub struct ConsentPage<'a> {
     pub layout: Layout<'a>,
     pub form: Form<'a>,
-    /// The form that signs out, to continue with a different account.
+    /// The form that signs out, to continue with another account.
     pub switch_account_form: Form<'a>,
     pub app: &'a AppDetails,
     pub account: &'a str,

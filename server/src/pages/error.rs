@@ -49,7 +49,7 @@ pub(super) fn app_error_key(error: &OAuthError) -> &'static str {
         | OAuthError::UnknownScope(_)
         | OAuthError::UnregisteredScope(_)
         | OAuthError::UnregisteredDefaultScope
-        | OAuthError::AdminScope(_) => "app-error-scope",
+        | OAuthError::AdminScopeDenied(_) => "app-error-scope",
         _ => "app-error-request",
     }
 }

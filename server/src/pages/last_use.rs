@@ -1,4 +1,4 @@
-//! When a session or token was last used, in words.
+//! Descriptions of the last use of a session or token.
 
 use jiff::Timestamp;
 

@@ -8,7 +8,7 @@ use belfry_runtime::file_access::describe_file_error;
 
 use super::StaticFile;
 
-/// The maximum size of a logo, in bytes. Bounded because every new browser loads it.
+/// The maximum size of a logo, in bytes. Bounded because every first visit downloads it.
 const MAX_LOGO_BYTES: u64 = 256 * 1024;
 
 impl StaticFile {
@@ -24,7 +24,10 @@ impl StaticFile {
             .read_to_end(&mut content)
             .map_err(|error| describe_failure(&error))?;
         if content.len() as u64 > MAX_LOGO_BYTES {
-            return Err(describe_failure(&format!("it has more than {MAX_LOGO_BYTES} bytes")));
+            return Err(describe_failure(&format!(
+                "it is larger than {} KiB",
+                MAX_LOGO_BYTES / 1024
+            )));
         }
         Self::logo_from_bytes(content)
             .ok_or_else(|| describe_failure(&"it is neither an SVG nor a PNG image"))
@@ -92,7 +95,7 @@ mod tests {
             read_error()
         );
         std::fs::write(&path, format!("{SVG}{}", " ".repeat(256 * 1024))).unwrap();
-        assert!(read_error().ends_with("it has more than 262144 bytes"), "{}", read_error());
+        assert!(read_error().ends_with("it is larger than 256 KiB"), "{}", read_error());
         std::fs::write(&path, SVG).unwrap();
         assert_eq!(
             StaticFile::read_logo(&path),

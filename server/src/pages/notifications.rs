@@ -1,5 +1,6 @@
 //! The notifications page: what notifies the user, in everyday terms.
 
+mod quiet_hours;
 mod rejected;
 mod rows;
 mod view;
@@ -8,7 +9,9 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::rules::ProfileTag;
-use belfry_core::rules::preferences::{Pause, Preferences, SubjectPreference, Switch, SwitchState};
+use belfry_core::rules::preferences::{
+    Pause, Preferences, QuietPeriod, SubjectPreference, Switch, SwitchState,
+};
 use jiff::Timestamp;
 
 pub(super) use self::rejected::describe_preference_error;
@@ -35,6 +38,8 @@ pub struct NotificationsPage<'a> {
     pub form: Form<'a>,
     /// The preferences of the shown scope.
     pub preferences: &'a Preferences<'a>,
+    /// The current period of quiet hours; `None` if it is not quiet.
+    pub quiet_period: Option<QuietPeriod>,
     /// The selected profile and page.
     pub view: &'a NotificationsView,
     /// The device profiles that have rules.
@@ -274,8 +279,8 @@ impl NotificationsPage<'_> {
         self.notice.filter(|_| self.view.part == Some(part))
     }
 
-    /// Returns whether a part with this number of entries is unfolded. A part without entries is
-    /// folded until it is used.
+    /// Returns whether a part with `count` entries is unfolded. A part without entries is folded
+    /// until it is used.
     fn is_unfolded(&self, part: NotificationsPart, count: usize) -> bool {
         let is_rejected = self.rejected_form.as_ref().is_some_and(|form| form.part == part);
         count > 0 || is_rejected || self.view.part == Some(part)

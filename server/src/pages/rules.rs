@@ -1,4 +1,4 @@
-//! The page with all rules in evaluation order.
+//! The list of a user's push rules in evaluation order, split into pages.
 
 mod links;
 mod row;
@@ -20,7 +20,8 @@ use super::pager::{PageNumber, Pager, select_entries};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 
-/// `templates/rules.html`. Posts `change`, and `rule` or the fields of the form for a new rule.
+/// `templates/rules.html`. Its forms post `change` with either `rule` (the rule to change) or the
+/// fields of the new-rule form.
 #[derive(Template)]
 #[template(path = "rules.html")]
 pub struct RulesPage<'a> {
@@ -33,12 +34,12 @@ pub struct RulesPage<'a> {
     pub notice: Option<Notice>,
     /// Reason why a rule was not changed.
     pub rejection: Option<String>,
-    pub new_rule: NewRuleFields,
+    pub new_rule: NewRuleForm,
 }
 
-/// The fields of the form for a new rule.
+/// The state of the form for a new rule: the entered values and the error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NewRuleFields {
+pub struct NewRuleForm {
     /// `mute` or `highlight`.
     effect: String,
     /// `word`, `person` or `room`.
@@ -49,7 +50,7 @@ pub struct NewRuleFields {
     error: Option<String>,
 }
 
-impl NewRuleFields {
+impl NewRuleForm {
     /// Creates a rejected form, which is shown again with the reason.
     pub fn from_rejected(pairs: &Pairs, error: String) -> Self {
         let value = |name: &str| last_value(pairs, name).to_owned();
@@ -69,17 +70,19 @@ struct RuleGroup {
     title: Cow<'static, str>,
     /// The number of rules in the group, including those on other pages.
     count: usize,
+    /// True if the group is expanded when the page loads.
     is_open: bool,
     rows: Vec<RuleRow>,
 }
 
 impl RulesPage<'_> {
-    /// Returns the master rule, which is evaluated before all others.
+    /// Returns the row of the master rule, which is above the list because it is evaluated first.
     fn master_row(&self) -> RuleRow {
         self.rule_row(&RuleScope::Global, RuleKind::Override, &self.listing.master)
     }
 
-    /// Returns the indices of the shown rules in the list, which does not contain the master rule.
+    /// Returns the indices of the rules on the page that contains the changed rule or, without one,
+    /// on the requested page. The master rule is not counted.
     fn entry_range(&self) -> Range<usize> {
         let changed_rule = self.view.changed_rule.as_ref();
         let index = changed_rule.and_then(|rule| self.listing.index_of(rule));
@@ -141,7 +144,7 @@ impl RulesPage<'_> {
     }
 }
 
-/// Returns a scope's title.
+/// Returns the heading of a scope: everywhere, or the name of the device.
 pub(super) fn scope_title(scope: &RuleScope, layout: &Layout<'_>) -> String {
     match scope {
         RuleScope::Global => layout.text("rules-everywhere").into_owned(),

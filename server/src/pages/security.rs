@@ -33,22 +33,22 @@ pub struct SecurityPage<'a> {
     pub account: &'a str,
     /// The e-mail address of the account, or the one that was entered.
     pub email: &'a str,
-    /// True if the account has an e-mail address with which the user can sign in.
+    /// True if the account has a verified e-mail address, which the user can sign in with.
     pub has_verified_email: bool,
     /// The form that ends a session; the others have the same hidden fields.
     pub form: Form<'a>,
-    /// The account's sessions: this browser's, then the others, the last used first.
+    /// The account's sessions: this browser's, then the others, the most recently used first.
     pub sessions: &'a [AccountSession],
     /// The session of this browser.
     pub current_session: LookupKey,
     pub now: Timestamp,
     /// Reasons why the page is shown again.
-    pub errors: &'a [SecurityError],
+    pub errors: &'a [SecurityFormError],
 }
 
 /// Reason why a form had no effect; the page is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecurityError {
+pub enum SecurityFormError {
     /// The current password was not accepted when changing the password.
     CurrentPassword(AuthenticationError),
     /// The new password was not allowed.
@@ -65,7 +65,7 @@ pub enum SecurityError {
     LastAdmin,
 }
 
-impl SecurityError {
+impl SecurityFormError {
     /// Returns the time until the next attempt is allowed.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
@@ -144,7 +144,7 @@ impl SecurityPage<'_> {
     }
 
     fn has_other_sessions(&self) -> bool {
-        self.sessions.iter().any(|session| session.lookup != self.current_session)
+        self.sessions.iter().any(|session| session.lookup_key != self.current_session)
     }
 
     fn browser_name(&self, session: &AccountSession) -> String {

@@ -14,7 +14,7 @@ fn pages_in_every_language(app: &str) -> impl Iterator<Item = (String, String)> 
     })
 }
 
-pub(super) fn sample_layout() -> Layout<'static> {
+pub(crate) fn sample_layout() -> Layout<'static> {
     let server = "social.example";
     let style = assets::STYLE.path();
     Layout {
@@ -166,6 +166,7 @@ fn an_app_name_is_escaped() {
                 "account.",
                 "consent",
                 "code.",
+                "devices",
                 "form-post",
                 "notifications.",
                 "rejected",
@@ -363,6 +364,7 @@ fn the_navigation_marks_the_current_page_and_keeps_the_language() {
         notice: Some(Notice::NotSaved),
         removed_app: None,
         deletion: None,
+        links_devices: true,
     };
     let form = Form { action: "/", csrf: "c", request: None };
     let page = AccountPage {

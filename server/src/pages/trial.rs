@@ -18,15 +18,15 @@ use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout};
 use crate::language::Argument;
 
-/// `templates/try.html`. Posts `text`, `sender`, `may_notify_room`, `room`,
-/// `members`, `name` and `profile`.
+/// `templates/try.html`. Posts `text`, `sender`, `may_notify_room`, `room`, `members`, `name` and
+/// `profile`.
 #[derive(Template)]
 #[template(path = "try.html")]
-pub struct TryPage<'a> {
+pub struct TrialPage<'a> {
     pub layout: Layout<'a>,
     pub nav: AccountNav,
     pub form: Form<'a>,
-    pub message: &'a TryFields,
+    pub message: &'a TrialFields,
     /// The profile tags that have rules.
     pub profiles: &'a [&'a str],
     /// The outcome of the form.
@@ -39,7 +39,7 @@ pub enum Trial {
     /// The form has not been sent.
     NotRun,
     /// The form has errors.
-    Invalid(TryErrors),
+    Invalid(TrialErrors),
     /// Too many evaluations are running.
     Busy,
     /// The rules have been evaluated.
@@ -48,7 +48,7 @@ pub enum Trial {
 
 /// The fields of the form, as entered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TryFields {
+pub struct TrialFields {
     pub text: String,
     pub sender: String,
     /// True if the sender may mention the whole room.
@@ -63,7 +63,7 @@ pub struct TryFields {
 
 /// Errors in the fields of the form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TryErrors {
+pub struct TrialErrors {
     pub is_text_blank: bool,
     /// Reason why the sender is not a user id.
     pub sender: Option<PreferenceError>,
@@ -89,14 +89,14 @@ struct TraceRow {
 /// The maximum number of checked rules on the page.
 const MAX_TRACE_ROWS: usize = 100;
 
-/// The event keys that have a sentence of their own in `describe_failure`.
+/// The event keys that have their own sentence in `describe_failure`.
 const KEYS_WITH_SENTENCE: [&str; 3] = ["content.body", "room_id", "sender"];
 
 /// The maximum number of characters shown of a value.
 const MAX_VALUE_CHARS: usize = 100;
 
-impl TryPage<'_> {
-    /// Returns a field's error.
+impl TrialPage<'_> {
+    /// Returns the reason why the value of a field is invalid, if it is.
     fn field_error(&self, field: &str) -> Option<Cow<'static, str>> {
         let Trial::Invalid(errors) = self.trial else { return None };
         let describe_id_error = |error| describe_preference_error(error, self.layout.language);
@@ -124,7 +124,7 @@ impl TryPage<'_> {
         more_profiles_note(self.profiles, &self.layout)
     }
 
-    /// Returns whether the user would be notified, in a word.
+    /// Returns, in one word, whether the user would be notified.
     fn state_text(&self, result: &TrialResult) -> Cow<'static, str> {
         self.layout.text(match result.effect {
             Effect::Silent => "rules-silent",
@@ -153,14 +153,23 @@ impl TryPage<'_> {
                     language.text_with("try-because-paused-until", "time", TimedText::TIME);
                 TimedText::from_text(&sentence(&reason), until.to_timestamp(), TimeFormat::Full)
             }
+            (TrialReason::QuietHours, _) if result.matches_until.is_some() => {
+                let reason = language.text_with("try-because-quiet-until", "time", TimedText::TIME);
+                let until = result.matches_until.unwrap_or_default();
+                TimedText::from_text(&sentence(&reason), until, TimeFormat::Full)
+            }
             (reason, _) => TimedText::plain(sentence(&self.reason_text(reason))),
         }
     }
 
-    /// Returns the text about the expiry of the deciding rule, unless the sentence contains it.
+    /// Returns the text about the end of the deciding rule, unless the sentence contains it.
     fn expiry_text(&self, result: &TrialResult) -> Option<TimedText> {
-        let until = result.until.filter(|_| result.reason != TrialReason::Paused)?;
-        Some(TimedText::new(&self.layout, "try-ends", until.to_timestamp(), TimeFormat::Full))
+        if let Some(until) = result.until.filter(|_| result.reason != TrialReason::Paused) {
+            let until = until.to_timestamp();
+            return Some(TimedText::new(&self.layout, "try-ends", until, TimeFormat::Full));
+        }
+        let until = result.matches_until.filter(|_| result.reason != TrialReason::QuietHours)?;
+        Some(TimedText::new(&self.layout, "try-applies", until, TimeFormat::Full))
     }
 
     fn reason_text(&self, reason: &TrialReason) -> String {
@@ -194,6 +203,7 @@ impl TryPage<'_> {
             TrialReason::OwnMessage => "try-because-own",
             TrialReason::NoRule => "try-because-no-rule",
             TrialReason::Paused => "try-because-paused",
+            TrialReason::QuietHours => "try-because-quiet",
             TrialReason::MutedRoom => "try-because-muted-room",
             TrialReason::Room => "try-because-room",
             TrialReason::DisplayName => "try-because-display-name",
@@ -245,13 +255,13 @@ impl TryPage<'_> {
             (StepOutcome::Failed, Some(condition), _) => {
                 return self.describe_failure(&step.rule, &condition.kind, step.found.as_ref());
             }
-            (StepOutcome::Failed, None, Some(FailureReason::WorkLimit)) => "try-trace-work",
+            (StepOutcome::Failed, None, Some(FailureReason::WorkBudget)) => "try-trace-work",
             (StepOutcome::Failed, None, None) => "try-trace-skipped",
         };
         self.layout.text(key).into_owned()
     }
 
-    /// Returns why a condition of a rule is not met, in everyday terms.
+    /// Describes in everyday terms why a rule's condition is not met.
     fn describe_failure(
         &self,
         rule: &RuleRef,
@@ -293,14 +303,19 @@ impl TryPage<'_> {
             (ConditionKind::SenderNotificationPermission { .. }, _) => {
                 self.text_with("try-trace-permission", &[])
             }
+            (ConditionKind::TimeAndDay(condition), _) => {
+                let time = actual.and_then(|local_time| local_time["time_of_day"].as_str());
+                let (time, zone) = (time.unwrap_or_default(), format_text(condition.time_zone()));
+                self.text_with("try-trace-time", &[("time", time), ("zone", &zone)])
+            }
             (ConditionKind::Unknown { kind }, _) => {
                 self.text_with("try-trace-unknown", &[("kind", &*format_text(kind))])
             }
         }
     }
 
-    /// Returns the key and the expected and actual values of a condition of a user rule, if it is
-    /// about an event property without a sentence of its own.
+    /// Returns the key and the expected and actual values of a user rule's condition, if it is
+    /// about an event property without its own sentence.
     fn describe_condition(&self, step: &RuleStep<RuleRef>) -> Option<String> {
         let (key, expected) = match &step.condition.as_ref()?.kind {
             _ if RuleId::is_reserved(&step.rule.id) => return None,

@@ -55,7 +55,7 @@ enum Protocol {
     /// Only this many bytes have arrived, all of them part of the HTTP/2 preface.
     Unknown(usize),
     Http1,
-    /// Some frames belong to no request (pings, window updates), so reads and writes do not
+    /// Some frames do not belong to any request (pings, window updates), so reads and writes do not
     /// indicate requests. `response_body` records the progress of large responses.
     Http2,
 }
@@ -246,8 +246,8 @@ mod tests {
     const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
     const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
-    /// Returns why the connection is closed, and when, while the peer acts; `None` if it is
-    /// still open after ten minutes.
+    /// Returns the reason and the time at which the connection is closed while the peer acts;
+    /// `None` if it is still open after ten minutes.
     async fn measure_timeout(act: impl AsyncFnOnce(&Activity)) -> Option<(CloseReason, Duration)> {
         let (activity, start) = (Activity::new(), Instant::now());
         let peer = async {

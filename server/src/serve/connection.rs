@@ -29,7 +29,8 @@ use crate::http::{HttpService, Peer};
 /// Maximum duration of a TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum time to receive a request head; enforced after at most twice that time.
+/// Maximum time to receive a request head. It is checked at intervals, so a slow head may take up
+/// to twice as long.
 pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Time that a connection without a request in flight stays open after the server has stopped
@@ -45,10 +46,10 @@ pub(super) struct Connection {
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
     pub(super) service: HttpService,
     pub(super) peer: Peer,
-    /// Becomes true when the server stops. Dropped when the connection ends, for which the server
-    /// waits.
+    /// Becomes true when the server stops. The server waits until every connection has dropped its
+    /// receiver.
     pub(super) stop: watch::Receiver<bool>,
-    /// True if there are too many connections, so this one serves health requests only.
+    /// True if the connection exceeds the maximum and serves health requests only.
     pub(super) is_health_only: bool,
     pub(super) idle_timeout: Duration,
 }
@@ -103,7 +104,7 @@ impl Connection {
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let activity = Arc::new(Activity::new());
         let stream = RecordingStream::new(stream, Arc::clone(&activity));
-        // Many clients share a proxy's connection, so neither rejections nor its age close it.
+        // Many clients share a proxy's connection, so neither its rejections nor its age close it.
         let is_proxy = self.service.state().limits.active().proxies.contains(self.peer.0.ip());
         let shared_state = Arc::new((self.service, Arc::clone(&activity)));
         let (peer, is_health_only) = (self.peer, self.is_health_only);
@@ -115,8 +116,10 @@ impl Connection {
                 let version = request.version();
                 let violation = request_head::find_violation(version, request.headers());
                 let (request, body) = RequestBody::share(request);
-                let has_expired =
-                    !is_proxy && activity.has_reached_exempt_age() && service.is_exempt(&request);
+                // Requests that no rate limit counts must not keep a connection open forever.
+                let is_too_old = !is_proxy
+                    && activity.has_reached_exempt_age()
+                    && service.is_exempt_from_rate_limits(&request);
                 let mut response = if let Some(reason) = violation {
                     // Boxed to keep the common future small.
                     Box::pin(service.reject(peer, request, reason)).await
@@ -144,14 +147,14 @@ impl Connection {
                     || has_unread_body
                     || violation.is_some()
                     || is_health_only
-                    || has_expired
+                    || is_too_old
                     || is_stopping;
-                // HTTP/2 has no such header. Its connections are closed by GOAWAY when they have
-                // expired or the server stops, and otherwise by the timeouts.
+                // HTTP/2 has no `Connection` header. Its connections are closed by GOAWAY when they
+                // are too old or the server stops, and otherwise by the timeouts.
                 if must_close && version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
-                } else if is_stopping || has_expired {
+                } else if is_stopping || is_too_old {
                     activity.close();
                 }
                 if version == Version::HTTP_2 {
@@ -162,7 +165,7 @@ impl Connection {
         });
         let mut connection = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
         // Returns the reason why the connection is closed; `None` if the server stops or the
-        // connection has expired.
+        // connection is too old.
         let close_reason = async {
             tokio::select! {
                 () = activity.wait_for_close() => None,

@@ -20,9 +20,8 @@ const MAX_ATTEMPTS: u32 = 20;
 /// The maximum number of connections that wait to be accepted.
 const MAX_QUEUE_LENGTH: u32 = 1024;
 
-/// Time for TCP handshakes in progress to complete before a socket is closed: longer than a round
-/// trip to a proxy in the same data centre, but short, because new connections are ignored
-/// during it.
+/// Time for TCP handshakes in progress to complete before a socket is closed. It is longer than a
+/// round trip in a data centre, but short, because new connections are ignored meanwhile.
 const HANDSHAKE_GRACE: Duration = Duration::from_millis(10);
 
 /// Listening sockets on one port. There are several if a host name has several addresses.
@@ -179,9 +178,9 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_that_this_machine_does_not_have_is_skipped_if_another_is_left() {
-        let [local, foreign] = ["127.0.0.1:0", "192.0.2.1:0"].map(|text| text.parse().unwrap());
-        assert_eq!(listen_on_all(&[foreign, local]).unwrap().len(), 1);
-        let error = listen_on_all(&[foreign]).unwrap_err();
+        let [local, unassigned] = ["127.0.0.1:0", "192.0.2.1:0"].map(|text| text.parse().unwrap());
+        assert_eq!(listen_on_all(&[unassigned, local]).unwrap().len(), 1);
+        let error = listen_on_all(&[unassigned]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
         assert_eq!(listen_on_all(&[]).unwrap_err().to_string(), "the host has no address");
     }

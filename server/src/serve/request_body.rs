@@ -1,8 +1,8 @@
 //! HTTP/1 request bodies. The part that a handler does not read is discarded.
 //!
-//! If a request body was not read, hyper closes the connection without announcing it. Clients often
-//! send head and body in two packets, so their next request would fail after any response that
-//! depends on the head alone.
+//! hyper closes a connection whose request body was not read, without sending `Connection: close`.
+//! Clients often send the body in a second packet, so after a response that depends on the head
+//! alone (401, 404, 429) their next request would fail.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,14 +26,14 @@ pub(super) struct RequestBody(Arc<Mutex<BodyState>>);
 
 struct BodyState {
     body: Incoming,
-    /// True if the client sends the body without waiting for `100 Continue`, which hyper sends when
-    /// the body is polled.
+    /// True if the client is expected to send the body: it did not send `Expect`, or the body was
+    /// polled, which makes hyper send `100 Continue`.
     is_arriving: bool,
 }
 
 impl RequestBody {
-    /// Shares the body of a request. Returns `None` if there is no body, and for HTTP/2, where a
-    /// stream can end while its connection stays open.
+    /// Shares the body of a request. The second value is `None` if there is no body, and for
+    /// HTTP/2, where an unread body ends only its stream.
     pub(super) fn share(request: Request<Incoming>) -> (Request<Body>, Option<Self>) {
         if request.body().is_end_stream() || request.version() >= Version::HTTP_2 {
             return (request.map(Body::new), None);

@@ -2,7 +2,7 @@
 
 use hyper::{HeaderMap, Version, header};
 
-/// Returns the reason why a request must be rejected and its connection closed, if there is one: a
+/// Returns the reason why a request must be rejected and its connection closed, if there is one. A
 /// proxy in front of the server might interpret such a request differently, which enables request
 /// smuggling.
 pub(super) fn find_violation(version: Version, headers: &HeaderMap) -> Option<&'static str> {

@@ -20,7 +20,7 @@ pub(super) struct ConnectionSlots {
     /// Number of open connections from each network, and from the /48 around each IPv6 network.
     connection_counts: Arc<Mutex<HashMap<Network, usize>>>,
     max_per_network: usize,
-    /// Maximum for a /48; `None` if there is none.
+    /// Maximum per IPv6 /48; `None` if unlimited.
     max_per_site: Option<usize>,
 }
 
@@ -97,7 +97,7 @@ impl ConnectionSlots {
 pub(super) struct NetworkSlot {
     connection_counts: Arc<Mutex<HashMap<Network, usize>>>,
     network: Network,
-    /// The /48 for which the connection is counted as well.
+    /// The /48 that also counts the connection.
     site: Option<Network>,
 }
 

@@ -56,7 +56,7 @@ impl Certificate {
         parsed.zip(name).is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
     }
 
-    /// Returns the problem with the certificate's validity at this time, if any.
+    /// Returns the problem with the certificate's validity at `now`, if any.
     pub fn validity_problem(&self, now: Timestamp) -> Option<ValidityProblem> {
         if now < self.not_before {
             Some(ValidityProblem::NotYetValid(self.not_before))
@@ -82,18 +82,18 @@ pub(crate) fn describe_pem_error(path: &Path, error: &pem::Error, item: &str) ->
 /// A problem with a certificate's validity that the operator should know about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ValidityProblem {
-    /// The certificate becomes valid at this time.
+    /// The certificate becomes valid at the given time.
     #[error("is not valid before {0}: check this machine's clock")]
     NotYetValid(Timestamp),
-    /// The certificate expired at this time.
+    /// The certificate expired at the given time.
     #[error("expired at {0}: clients reject it; renew it")]
     Expired(Timestamp),
-    /// The certificate expires at this time, in less than [`EXPIRY_WARNING_PERIOD`].
+    /// The certificate expires at the given time, in less than [`EXPIRY_WARNING_PERIOD`].
     #[error("expires at {0}, in less than 14 days: renew it")]
     ExpiresSoon(Timestamp),
 }
 
-/// Returns the times from and until which a certificate is valid.
+/// Returns the first and the last second of a certificate's validity.
 ///
 /// rustls does not expose them, but its errors contain them when a certificate is verified at a
 /// time outside its validity, which is checked before the issuer.

@@ -1,11 +1,11 @@
-//! The audit trail: every kind of event that requests cause, request ids, addresses, origins, the
-//! log, bounds, and no secrets.
+//! The audit trail: the events that requests cause, with their request ids, addresses and origins.
+//! Also the log of events, the bounds on rows, and that no event contains a secret.
 
 use std::net::Ipv4Addr;
 
 use axum::http::StatusCode;
 use belfry::config::{Config, RateLimitMode};
-use belfry_core::audit::AddressPolicy;
+use belfry_core::audit::AuditAddressPolicy;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_store::AuditEvent;
 use serde_json::{Value, json};
@@ -177,7 +177,7 @@ async fn assert_every_event_that_requests_cause_is_recorded(database: TestDataba
         format!("token_issue success alice Tusky {address} - 1"),
         format!("token_revoke success alice Tusky {address} - 1"),
         format!("token_revoke success alice Tusky {address} - 1"),
-        format!("token_revoke success alice Tusky {address} authorization code used twice 1"),
+        format!("token_revoke success alice Tusky {address} authorization code replayed 1"),
         format!("token_issue failure alice Tusky {address} the code has been redeemed before 1"),
         format!("sign_out success alice - {address} - 1"),
         "app_token_issue success - Tusky - - 2".to_owned(),
@@ -263,7 +263,7 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
 }
 
 #[tokio::test]
-async fn an_event_has_the_responses_request_id() {
+async fn an_event_has_the_request_id_of_its_response() {
     let config = config_with(|config| {
         config.trusted_proxies = TrustedProxies(vec!["192.0.2.1".parse().unwrap()]);
     });
@@ -298,9 +298,9 @@ async fn an_event_has_the_responses_request_id() {
 #[tokio::test]
 async fn addresses_are_truncated_or_omitted_as_configured() {
     for (addresses, expected) in [
-        (AddressPolicy::Full, Some("198.51.100.77")),
-        (AddressPolicy::Truncated, Some("198.51.100.0/24")),
-        (AddressPolicy::None, None),
+        (AuditAddressPolicy::Full, Some("198.51.100.77")),
+        (AuditAddressPolicy::Truncated, Some("198.51.100.0/24")),
+        (AuditAddressPolicy::None, None),
     ] {
         let service =
             Service::start_with(config_with(|config| config.audit.addresses = addresses)).await;
@@ -391,7 +391,7 @@ async fn an_event_records_whether_a_page_or_a_client_caused_it() {
 
 /// A password is guessed on the sign-in page and by a Matrix client until the limit rejects both.
 #[tokio::test]
-async fn counted_events_have_their_requests_origin() {
+async fn a_counted_event_has_the_origin_of_its_request() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let mut browser = service.browser();

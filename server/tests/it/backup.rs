@@ -2,6 +2,7 @@
 //! read-only disk, and when killed.
 
 mod commands;
+mod delivery;
 mod invalid;
 mod kill;
 mod load;
@@ -14,7 +15,7 @@ use std::path::Path;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_store::test_support::options;
 use belfry_store::{
-    Backup, BackupError, Database, Manifest, Options, Overwrite, RestoredTokens, create_backup,
+    Backup, BackupError, Database, ExistingFile, Manifest, Options, RestoredTokens, create_backup,
     restore_backup,
 };
 use jiff::Timestamp;
@@ -28,8 +29,8 @@ fn now() -> Timestamp {
 
 /// Writes a backup to a new file.
 async fn back_up(database: &TestDatabase, file: &Path) -> Manifest {
-    let overwrite = Overwrite::Reject;
-    create_backup(&database.database, &options(), file, overwrite, now(), None).await.unwrap()
+    let existing_file = ExistingFile::Reject;
+    create_backup(&database.database, &options(), file, existing_file, now(), None).await.unwrap()
 }
 
 /// Verifies a backup and restores it.
@@ -53,7 +54,7 @@ async fn try_restore_with(
     restore_backup(&backup, database, options, tokens, &event, &mut |_| {}).await
 }
 
-/// Restores a backup with its tokens, which must succeed.
+/// Restores a backup, keeping its tokens. Panics on failure.
 async fn restore(file: &Path, database: &TestDatabase) {
     try_restore(file, &database.database, RestoredTokens::Keep).await.unwrap();
 }

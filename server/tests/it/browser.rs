@@ -3,6 +3,7 @@
 mod access;
 mod account;
 mod app;
+mod devices;
 mod fixture;
 mod flow;
 mod gallery;

@@ -3,15 +3,17 @@
 mod accounts;
 mod apps;
 mod audit;
+mod change_detection;
 mod denied_files;
 mod doctor;
 mod files;
 mod health;
 mod import;
+mod key;
 mod lists;
 mod missing_database;
-mod next_to_server;
 mod postgres_tls;
+mod push;
 mod read_only;
 mod secret_files;
 mod selectors;
@@ -19,7 +21,7 @@ mod settings;
 mod shell;
 mod terminal;
 mod tokens;
-mod with_server;
+mod while_server_runs;
 
 use std::io::Write;
 use std::path::Path;

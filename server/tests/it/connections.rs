@@ -21,7 +21,7 @@ use crate::support::Service;
 use crate::support::service::config_with;
 
 /// Far longer than every timeout tested here.
-const DEADLINE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const SHORT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A service on a socket.
@@ -66,7 +66,7 @@ impl Server {
 
     async fn stop(mut self) {
         drop(self.stop_sender.take());
-        timeout(DEADLINE, self.serve_task).await.expect("the server stops").unwrap();
+        timeout(TIMEOUT, self.serve_task).await.expect("the server stops").unwrap();
     }
 }
 
@@ -74,7 +74,7 @@ async fn read_until_closed(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let reading = stream.read_to_end(&mut bytes);
     // The connection may also be reset.
-    drop(timeout(DEADLINE, reading).await.expect("the connection is closed"));
+    drop(timeout(TIMEOUT, reading).await.expect("the connection is closed"));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -204,10 +204,10 @@ async fn the_host_in_a_request_is_not_trusted() {
             );
         }
     }
-    // A request that names a different host is routed like any other.
-    let foreign_request =
+    // A request that names another host is routed like any other.
+    let request_for_other_host =
         "GET http://evil.example/healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    let response = server.send(foreign_request.as_bytes()).await;
+    let response = server.send(request_for_other_host.as_bytes()).await;
     assert!(
         response.starts_with("HTTP/1.1 200 OK\r\n") && !response.contains("ratelimit"),
         "{response}"
@@ -216,7 +216,7 @@ async fn the_host_in_a_request_is_not_trusted() {
 }
 
 #[tokio::test]
-async fn a_request_without_a_host_or_with_two_is_rejected_and_its_connection_closed() {
+async fn a_request_without_exactly_one_host_is_rejected_and_its_connection_closed() {
     let server = Server::with_config(Config::default()).await;
     let next_request = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
     for head in [

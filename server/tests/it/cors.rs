@@ -49,7 +49,7 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
 async fn a_preflight_request_needs_no_token_and_changes_nothing() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &crate::rules::minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &crate::rules::minimal_rule("room")).await;
     let preflight = service
         .anonymous_client()
         .send(&format!("OPTIONS {}", pushrules_path("global/room/a")), "")
@@ -61,10 +61,11 @@ async fn a_preflight_request_needs_no_token_and_changes_nothing() {
 #[tokio::test]
 async fn pages_do_not_allow_other_origins() {
     let service = start_unlimited().await;
-    let foreign_client = service.anonymous_client().with_header("origin", "https://evil.example");
+    let cross_origin_client =
+        service.anonymous_client().with_header("origin", "https://evil.example");
     for path in ["/oauth/authorize", "/oauth/authorize/native", "/healthz", "/"] {
         for method in ["GET", "OPTIONS"] {
-            let response = foreign_client.send(&format!("{method} {path}"), "").await;
+            let response = cross_origin_client.send(&format!("{method} {path}"), "").await;
             assert_eq!(response.header("access-control-allow-origin"), "", "{method} {path}");
             assert_eq!(response.header("access-control-allow-methods"), "", "{method} {path}");
         }

@@ -8,7 +8,7 @@ mod huge;
 pub(crate) mod many;
 mod timed;
 mod unusual_input;
-pub(crate) mod work_limit;
+pub(crate) mod work_budget;
 
 use axum::http::StatusCode;
 use belfry::config::{Config, RateLimitMode};

@@ -75,7 +75,7 @@ async fn the_configured_description_links_and_accent_are_used() {
     ] {
         page.assert_page(200, text);
     }
-    // Every page uses the style sheet with the accent, whose path differs from the default one.
+    // The path of the style sheet with the accent differs from the default path.
     let style_path = |text: &str| {
         let link = text.split("<link rel=\"stylesheet\" href=\"").nth(1).unwrap();
         link.split('"').next().unwrap().to_owned()
@@ -93,7 +93,7 @@ async fn the_configured_description_links_and_accent_are_used() {
 }
 
 #[test]
-fn config_check_and_serve_reject_an_accent_with_too_little_contrast() {
+fn config_check_and_serve_reject_an_accent_with_insufficient_contrast() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("belfry.toml");
     std::fs::write(&file, "[instance]\naccent = \"#8a2b57\"\n").unwrap();

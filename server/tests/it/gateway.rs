@@ -1,4 +1,4 @@
-//! The gateway check: decisions about requests that a different server will serve.
+//! The gateway check: decisions about requests to a protected server.
 
 mod proxies;
 
@@ -232,13 +232,13 @@ async fn hints_for_the_operator_are_logged() {
     let log = server.log();
     let lines: Vec<Value> = parse_json_lines(&log);
     for message in [
-        "a gateway check without app=allow rejected an app token",
-        "a gateway check names different requests; the proxy must remove X-Original-* and \
+        "gateway check without app=allow rejected an app token",
+        "gateway check names different requests; the proxy must remove X-Original-* and \
          X-Forwarded-* headers sent by clients",
     ] {
         assert!(lines.iter().any(|line| line["message"] == message), "{message}: {log}");
     }
-    let is_misconfigured = |line: &&Value| line["message"] == "a gateway check is misconfigured";
+    let is_misconfigured = |line: &&Value| line["message"] == "gateway check is misconfigured";
     let [misspelt_line, unnamed_line] =
         lines.iter().filter(is_misconfigured).collect::<Vec<_>>()[..]
     else {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use belfry::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
+use belfry::diagnostics_key::{Challenge, DiagnosticsKey, DiagnosticsPurpose};
 use belfry::http::diagnostics::{DIAGNOSTICS_HEADER, Health};
 use belfry_runtime::supervisor::Task;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ async fn a_repeatedly_failing_task_is_restarted_counted_and_named_by_readyz() {
 }
 
 #[tokio::test]
-async fn metrics_with_a_separate_address_are_not_served_on_the_public_one() {
+async fn metrics_with_a_separate_address_are_not_served_on_the_public_address() {
     let config = config_with(|config| config.metrics_listen = "127.0.0.1:0".parse().ok());
     let service = Service::start_with(config).await;
     assert_eq!(service.operator_client().get("/metrics").await.status, 404);
@@ -106,9 +106,10 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
     }
 }
 
-/// Many proxies on the same machine add only some of these headers, or none.
+/// Proxies on the same machine connect from a loopback address. They are recognised by a forwarding
+/// header or, because many add none, by a `Host` that is neither an IP address nor `localhost`.
 #[tokio::test]
-async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
+async fn a_request_that_a_proxy_may_have_forwarded_is_not_from_an_operator() {
     let service = Service::start_with(config_with(|config| {
         config.trusted_proxy_header = Some("x-client".parse().unwrap());
         config.trusted_proxies.0 = vec!["127.0.0.2".parse().unwrap()];
@@ -165,7 +166,7 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
         assert_eq!(is_operator(&service, target, host_header).await, expected, "{target}");
         assert_eq!(is_operator(&service, target, &[]).await, expected, "{target}");
     }
-    // A trusted proxy on this machine, whose address is an operator's.
+    // A trusted proxy with a loopback address, which by itself would count as an operator's.
     for (headers, expected) in [
         (&[("host", "127.0.0.1")][..], true),
         (&[("x-forwarded-for", "127.0.0.9")], true),
@@ -184,7 +185,7 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
 }
 
 #[tokio::test]
-async fn an_unknown_path_has_its_areas_error_format() {
+async fn an_unknown_path_has_the_error_format_of_its_area() {
     let service = Service::start().await;
     let error = "There is nothing at this path";
     for (path, body) in [
@@ -200,7 +201,7 @@ async fn an_unknown_path_has_its_areas_error_format() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_rejected_with_the_allowed_ones() {
+async fn a_wrong_method_is_rejected_with_the_allowed_methods() {
     let service = Service::start().await;
     let response = service.anonymous_client().send("POST /healthz", "").await;
     let body = response.expect_json(StatusCode::METHOD_NOT_ALLOWED);
@@ -218,7 +219,7 @@ async fn successful_and_error_responses_forbid_content_sniffing() {
 }
 
 #[tokio::test]
-async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key() {
+async fn diagnostics_are_reported_only_to_clients_with_the_key() {
     let service = Service::start_with(config_with(|config| {
         config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
     }))
@@ -236,7 +237,7 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
             .with_header("x-forwarded-for", "192.0.2.1")
     };
     let other_key = DiagnosticsKey::random();
-    for purpose in [Purpose::Settings, Purpose::Arrival] {
+    for purpose in [DiagnosticsPurpose::Settings, DiagnosticsPurpose::Arrival] {
         let challenge = Challenge::new(purpose);
         let unsigned_header = challenge.to_header(key).rsplit_once(' ').unwrap().0.to_owned();
         for header in ["", "guess", &challenge.to_header(&other_key), &unsigned_header] {
@@ -246,7 +247,7 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
         }
     }
 
-    let challenge = Challenge::new(Purpose::Settings);
+    let challenge = Challenge::new(DiagnosticsPurpose::Settings);
     let diagnostics =
         fetch_diagnostics(service.operator_client(), &challenge.to_header(key)).await.unwrap();
     let settings: Value = diagnostics.verify(&challenge, key).unwrap();
@@ -254,7 +255,7 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
     assert_eq!(proxies_digest.len(), 16);
     assert!(!settings.to_string().contains("10.0.0.1"), "{settings}");
 
-    let challenge = Challenge::new(Purpose::Arrival);
+    let challenge = Challenge::new(DiagnosticsPurpose::Arrival);
     let header = challenge.to_header(key);
     let diagnostics = fetch_diagnostics(proxied_client(), &header).await.unwrap();
     let arrival: Value = diagnostics.verify(&challenge, key).unwrap();
@@ -262,7 +263,7 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
     assert_eq!(arrival["headers"], json!(["x-forwarded-for"]));
     assert!(arrival["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
     assert_eq!(arrival.as_object().unwrap().len(), 3, "and not the settings: {arrival}");
-    let next_challenge = Challenge::new(Purpose::Arrival);
+    let next_challenge = Challenge::new(DiagnosticsPurpose::Arrival);
     assert_eq!(
         diagnostics.verify::<Value>(&next_challenge, key),
         None,

@@ -14,9 +14,9 @@ mod tls;
 use crate::support::TestClient;
 
 /// Sends this many requests and returns how many were admitted.
-pub(crate) async fn count_admitted(client: &TestClient, request: &str, requests: usize) -> usize {
+pub(crate) async fn count_admitted(client: &TestClient, request: &str, count: usize) -> usize {
     let mut admitted = 0;
-    for _ in 0..requests {
+    for _ in 0..count {
         admitted += usize::from(is_admitted(client, request).await);
     }
     admitted

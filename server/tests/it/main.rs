@@ -11,6 +11,8 @@ mod browser;
 mod commands;
 mod connections;
 mod cors;
+mod delivery;
+mod devices;
 mod evaluation;
 mod front_page;
 mod gateway;

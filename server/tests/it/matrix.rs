@@ -4,7 +4,7 @@ mod account;
 mod endpoints;
 mod login;
 mod register;
-mod register_service;
+mod register_application_service;
 
 use serde_json::{Value, json};
 

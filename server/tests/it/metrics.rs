@@ -1,5 +1,5 @@
-//! Metrics: every family is documented and changes with its event, and the dashboard and the alerts
-//! use only metrics that exist.
+//! Metrics: every metric family is documented, and its value changes when the event occurs. The
+//! dashboard and the alerts use only metrics that exist.
 
 mod authentication;
 mod changes;
@@ -45,7 +45,7 @@ async fn requests_are_counted_by_route_method_and_status() {
 }
 
 #[tokio::test]
-async fn metrics_have_the_prometheus_text_format() {
+async fn metrics_are_served_in_the_prometheus_text_format() {
     let service = Service::start().await;
     for accept in ["*/*", "application/openmetrics-text;version=1.0.0,text/plain;q=0.1"] {
         let response =

@@ -5,6 +5,7 @@ mod conflicts;
 mod lists;
 mod names;
 mod profiles;
+mod quiet_hours;
 mod session;
 
 use std::sync::Arc;
@@ -67,12 +68,12 @@ impl Alice {
     }
 
     async fn put_rule(&self, path: &str, body: &Value) {
-        let path = format!("PUT /_matrix/client/v3/pushrules/{path}");
-        self.app.send(&path, body.to_string()).await.expect_json(StatusCode::OK);
+        let request_line = format!("PUT /_matrix/client/v3/pushrules/{path}");
+        self.app.send(&request_line, body.to_string()).await.expect_json(StatusCode::OK);
     }
 }
 
-/// Returns a browser in which Alice is signed in.
+/// Returns a browser with a session of Alice.
 async fn sign_in(service: &Service) -> Browser {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;

@@ -8,7 +8,7 @@ use belfry_store::Database;
 use crate::support::service::metric_value;
 use crate::support::{Service, TestDatabase};
 
-/// Simulates a command in a different process: its transaction deletes the owners while the writes
+/// Simulates a command in another process: its transaction deletes the owners while the writes
 /// of two requests wait for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite() {
@@ -23,8 +23,8 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
     let command = rusqlite::Connection::open(path).unwrap();
     command.execute_batch("begin immediate; delete from accounts; delete from apps").unwrap();
     let put_rule = tokio::spawn(async move {
-        let path = "PUT /_matrix/client/v3/pushrules/global/room/!a:x";
-        alice.send(path, r#"{"actions":[]}"#).await.status_and_errcode()
+        let request_line = "PUT /_matrix/client/v3/pushrules/global/room/!a:x";
+        alice.send(request_line, r#"{"actions":[]}"#).await.status_and_errcode()
     });
     let issue_token = tokio::spawn(async move {
         let response = client.post("/oauth/token", &[("grant_type", "client_credentials")]).await;

@@ -175,14 +175,14 @@ fn a_second_server_on_the_same_sqlite_data_is_rejected() {
 #[test]
 fn the_lock_is_taken_before_the_database_is_opened() {
     let dir = tempfile::tempdir().unwrap();
-    let data = dir.path().join("data");
-    std::fs::create_dir(&data).unwrap();
-    let lock = File::create(data.join("belfry.lock")).unwrap();
+    let data_dir = dir.path().join("data");
+    std::fs::create_dir(&data_dir).unwrap();
+    let lock = File::create(data_dir.join("belfry.lock")).unwrap();
     lock.try_lock().unwrap();
     let output = run_belfry(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("another belfry is serving this data"), "{message}");
-    assert!(!data.join("belfry.db").exists());
+    assert!(!data_dir.join("belfry.db").exists());
 }
 
 #[test]

@@ -6,16 +6,20 @@ use crate::support::ServerProcess;
 
 const README: &str = include_str!("../../../README.md");
 
-/// Returns the code blocks in the section "The first five minutes", without their fences.
 fn readme_blocks() -> Vec<&'static str> {
-    let (_, section) = README.split_once("\n## The first five minutes\n").unwrap();
+    code_blocks(README, "The first five minutes")
+}
+
+/// Returns the code blocks in a section of a document, without their fences.
+pub(crate) fn code_blocks<'a>(document: &'a str, heading: &str) -> Vec<&'a str> {
+    let (_, section) = document.split_once(&format!("\n## {heading}\n")).unwrap();
     let section = section.split("\n## ").next().unwrap();
     let blocks = section.split("```").skip(1).step_by(2);
     blocks.map(|block| block.split_once('\n').unwrap().1).collect()
 }
 
 /// Returns the commands of a `console` block, including continuation lines.
-fn console_commands(block: &str) -> Vec<String> {
+pub(crate) fn console_commands(block: &str) -> Vec<String> {
     let mut commands: Vec<String> = vec![];
     let mut is_continued = false;
     for line in block.lines() {
@@ -25,7 +29,9 @@ fn console_commands(block: &str) -> Vec<String> {
             let command = commands.last_mut().unwrap();
             *command = format!("{command}\n{line}");
         }
-        is_continued = line.ends_with('\\');
+        // Within quotes, a command continues on the next line too.
+        let command = commands.last().map_or("", String::as_str);
+        is_continued = line.ends_with('\\') || command.matches('\'').count() % 2 == 1;
     }
     commands
 }

@@ -140,7 +140,7 @@ async fn an_error_line_contains_the_request_with_its_account_and_app() {
 
 /// The log line has the id twice: in the audit event, and in the request context.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_audit_event_and_its_log_line_have_the_responses_request_id() {
+async fn an_audit_event_and_its_log_line_have_the_request_id_of_the_response() {
     let dir = tempfile::tempdir().unwrap();
     let password = add_account(dir.path(), "alice");
     let server = ServerProcess::start(dir.path(), &["--log-level", "error"]);

@@ -26,21 +26,21 @@ struct Alice {
     browser: Browser,
 }
 
-/// Returns a profile tag of 240 characters, most of which are escaped in HTML.
-fn hostile_tag(number: usize) -> String {
+/// Returns a profile tag of 240 characters. Most of them are escaped in HTML.
+fn long_escaped_tag(number: usize) -> String {
     format!("{}{number:03}", "&".repeat(237))
 }
 
 /// Returns Alice with a thousand device profiles of one rule each, as many as the limits allow.
 async fn alice_with_a_thousand_profiles() -> Alice {
     let alice = Alice::new().await;
-    let profiles = (0..1000).map(hostile_tag).map(|tag| {
+    let profiles = (0..1000).map(long_escaped_tag).map(|tag| {
         let rules = json!({ "override": [{ "rule_id": tag, "actions": [], "conditions": [] }] });
         (tag, rules)
     });
     let rules = json!({ "global": {}, "device": profiles.collect::<serde_json::Map<_, _>>() });
-    let import = format!("POST {}", pushrules_path("import"));
-    let response = alice.client.send(&import, rules.to_string()).await;
+    let request_line = format!("POST {}", pushrules_path("import"));
+    let response = alice.client.send(&request_line, rules.to_string()).await;
     assert_eq!(response.status, 200, "{response:?}");
     alice
 }
@@ -50,7 +50,7 @@ impl Alice {
         Self::with_config(|_| ()).await
     }
 
-    /// Starts a service without rate limits and with these settings.
+    /// Starts a service without rate limits and with changed settings.
     async fn with_config(change: impl FnOnce(&mut Config)) -> Self {
         let service = Service::start_with(config_with(|config| {
             config.limits.mode = RateLimitMode::Off;
@@ -66,7 +66,7 @@ impl Alice {
     async fn add_room_rules(&self, ids: &[&str]) {
         for id in ids.iter().rev() {
             let path = format!("global/room/{}", belfry_core::percent::encode(id));
-            self.client.put_rules_ok(&path, &json!({ "actions": [] })).await;
+            self.client.put_rule_ok(&path, &json!({ "actions": [] })).await;
         }
     }
 

@@ -48,14 +48,14 @@ impl TestClient {
         async move { client.get(&pushrules_path(&path)).await.expect_json(StatusCode::OK) }
     }
 
-    /// Puts a push rules resource.
-    pub(crate) async fn put_rules(&self, path: &str, body: &Value) -> TestResponse {
+    /// Puts a rule, or its `enabled` or `actions`.
+    pub(crate) async fn put_rule(&self, path: &str, body: &Value) -> TestResponse {
         self.send(&format!("PUT {}", pushrules_path(path)), body.to_string()).await
     }
 
-    /// Puts a push rules resource, which must succeed with `{}`.
-    pub(crate) async fn put_rules_ok(&self, path: &str, body: &Value) {
-        let response = self.put_rules(path, body).await;
+    /// Puts a rule, or its `enabled` or `actions`, which must succeed with `{}`.
+    pub(crate) async fn put_rule_ok(&self, path: &str, body: &Value) {
+        let response = self.put_rule(path, body).await;
         assert_eq!(response.expect_json(StatusCode::OK), json!({}), "PUT {path} {body}");
     }
 

@@ -30,7 +30,7 @@ async fn sign_in(service: &Service, name: &str, user_agent: &str) -> Browser {
         .await
 }
 
-/// Adds the accounts of Alice and Bob, and returns a browser in which Alice is signed in.
+/// Adds the accounts of Alice and Bob, and returns a browser with a session of Alice.
 async fn sign_in_alice(service: &Service) -> Browser {
     for name in ["alice", "bob"] {
         service.add_account(name).await;
@@ -59,7 +59,7 @@ async fn read_events(service: &Service, name: &str) -> Vec<String> {
     events
 }
 
-/// Returns the lookup key in a cookie or token, by which forms name a session or token.
+/// Returns the lookup key in a cookie or token. Forms identify sessions and tokens by it.
 fn lookup_key(secret: &str) -> String {
     SplitToken::parse(secret).unwrap().hashed_secret().lookup_key.to_text()
 }
@@ -84,7 +84,8 @@ async fn change_password(
     browser.submit(page, PASSWORD_PATH, &fields).await
 }
 
-/// Every form on the pages, and its fields except the CSRF token.
+/// The forms of the security page, and the token form of the account page, with their fields except
+/// the CSRF token.
 const FORMS: [(&str, &[(&str, &str)]); 8] = [
     (
         PASSWORD_PATH,
@@ -129,7 +130,7 @@ async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
 
 /// The user learns that nothing was changed, and returns to the page after signing in.
 #[tokio::test]
-async fn a_form_sent_after_the_session_ended_changes_nothing_and_reports_it() {
+async fn a_form_submitted_after_the_session_expired_reports_that_nothing_was_saved() {
     let service = Service::start().await;
     service.add_account("alice").await;
     for (action, fields) in FORMS {
@@ -141,6 +142,7 @@ async fn a_form_sent_after_the_session_ended_changes_nothing_and_reports_it() {
         let response = browser.post(action, &fields).await;
         assert_eq!(response.status, 303, "{action}");
         let page = browser.follow(&response).await;
+        // The download would not have saved anything.
         if action != "/oauth/account/security/download" {
             page.assert_page(200, "Nothing was saved, because you were no longer signed in.");
         }

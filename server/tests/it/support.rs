@@ -4,8 +4,10 @@
 pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod files;
+pub(crate) mod npm;
 pub(crate) mod oauth_client;
 pub(crate) mod process;
+pub(crate) mod push_service;
 pub(crate) mod pypi;
 pub(crate) mod service;
 
@@ -17,4 +19,5 @@ pub(crate) use self::browser::Browser;
 pub(crate) use self::client::{TestClient, TestResponse};
 pub(crate) use self::oauth_client::OAuthClient;
 pub(crate) use self::process::ServerProcess;
+pub(crate) use self::push_service::PushService;
 pub(crate) use self::service::Service;

@@ -37,9 +37,9 @@ async fn every_profile_link_redirects_to_the_account_page() {
         let response = service.anonymous_client().get(&format!("/@{name}")).await;
         (response.status, response.header("location").to_owned(), response.text)
     };
-    let alice_profile = get_profile("alice").await;
-    assert_eq!((alice_profile.0, &*alice_profile.1), (303, "/oauth/account"));
-    assert_eq!(get_profile("nobody").await, alice_profile);
+    let alice_redirect = get_profile("alice").await;
+    assert_eq!((alice_redirect.0, &*alice_redirect.1), (303, "/oauth/account"));
+    assert_eq!(get_profile("nobody").await, alice_redirect);
 }
 
 /// Password managers open this path after they have checked that an unknown path returns 404.

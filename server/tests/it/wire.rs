@@ -50,7 +50,7 @@ const RECORDED_HEADERS: [&str; 16] = [
 /// Headers with counts, which depend on earlier requests. Recorded for rejected requests only.
 const COUNT_HEADERS: [&str; 3] = ["ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/// Headers in which the gateway check reports the client's identity to a proxy.
+/// Headers of the gateway check that report the client's identity to a proxy.
 const IDENTITY_HEADERS: [&str; 3] = ["x-account-id", "x-app-id", "x-scopes"];
 
 /// A request line and its response.
@@ -124,8 +124,8 @@ async fn limited_client(service: &Service) -> TestClient {
     client
 }
 
-/// Compares a value with a snapshot. Random values are replaced, secrets after a check of their
-/// format.
+/// Compares a value with a snapshot. Random values are replaced; the format of secrets is checked
+/// first.
 fn assert_snapshot(name: &str, value: &impl Serialize) {
     let mut settings = Settings::new();
     settings.set_snapshot_path("wire/snapshots");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::{Postgres, first_response_byte, temp_dir_for};
 use crate::{EngineError, free_port};
 
-/// Far longer than a change of the servers takes, even on a busy machine.
+/// Far longer than the servers take to reach an expected state, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Postgres {
@@ -35,8 +35,8 @@ impl Postgres {
     /// # Errors
     /// As [`Postgres::start_standby`].
     pub fn follow(&mut self, primary: &Self) -> Result<(), EngineError> {
-        let data = self.dir.path().join("data");
-        match fs::remove_dir_all(&data) {
+        let data_dir = self.dir.path().join("data");
+        match fs::remove_dir_all(&data_dir) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
@@ -46,7 +46,8 @@ impl Postgres {
         self.run_program("pg_basebackup", &[source, options].concat())?;
         // This server has no standby yet, so its commits must not wait for one, even after its
         // promotion.
-        let mut settings = File::options().append(true).open(data.join("postgresql.auto.conf"))?;
+        let mut settings =
+            File::options().append(true).open(data_dir.join("postgresql.auto.conf"))?;
         writeln!(settings, "synchronous_standby_names = ''")?;
         self.restart()
     }
@@ -79,7 +80,7 @@ impl Postgres {
         self.wait_for(&format!("show {name}"), value)
     }
 
-    /// Waits until a query returns this value.
+    /// Waits until a query returns `expected`.
     ///
     /// # Errors
     /// If the query fails, or does not return the value within a minute.
@@ -110,8 +111,8 @@ impl Postgres {
         self.run_program("pg_ctl", &["promote", "--wait", "--pgdata=data"])
     }
 
-    /// Starts a stopped server as a standby without a primary, as a cluster manager does with an old
-    /// primary. It accepts reads.
+    /// Starts a stopped server as a standby without a primary, as a cluster manager does with a
+    /// former primary. It accepts reads.
     ///
     /// # Errors
     /// As [`Postgres::restart`].

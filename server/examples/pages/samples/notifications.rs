@@ -1,9 +1,9 @@
-//! The notifications page in every state with sample data.
+//! Samples of the notifications page in every state.
 
 use askama::Template;
 use belfry_core::oauth::form;
 use belfry_core::percent;
-use belfry_core::rules::preferences::{PreferenceError, Preferences};
+use belfry_core::rules::preferences::{PreferenceError, Preferences, QuietPeriod};
 use belfry_core::rules::{RuleDocument, RuleError, RuleKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Default for PageState<'_> {
     }
 }
 
-/// Returns the page in every state, with this word as a keyword.
+/// Renders the page in every state, with this word as a keyword.
 pub(super) fn render_pages(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama::Error> {
     let paused_ruleset = |until: Value| {
         let mut master = json!({"enabled": true});
@@ -80,15 +80,49 @@ pub(super) fn render_pages(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>
             )?,
         ),
     ];
-    for part in ["keywords", "muted-words", "subjects", "switch-call", "switch-reactions"] {
+    // It is Friday, 08:00 UTC.
+    let [now, later, always] = [json!(["08:00", "23:59"]), json!(["22:00", "23:59"]), Value::Null];
+    for (kind, times, enabled) in [
+        ("override", &always, true),
+        ("underride", &later, true),
+        ("underride", &later, false),
+        ("underride", &now, true),
+        ("override", &now, true),
+    ] {
+        let ruleset = quiet_ruleset(kind, times, enabled);
+        let state = PageState { ruleset, ..PageState::default() };
+        pages.push(("notifications-quiet", render_page(layout, &state)?));
+    }
+    for part in
+        ["quiet-hours", "keywords", "muted-words", "subjects", "switch-call", "switch-reactions"]
+    {
         let query = format!("part={part}");
         let state =
             PageState { query: &query, ruleset: sample_ruleset("cake"), ..PageState::default() };
         pages.push(("notifications-saved", render_page(layout, &state)?));
     }
+    for (fields, reason) in rejected_forms() {
+        let rejected_form = Some((fields, reason));
+        pages.push((
+            "notifications-rejected",
+            render_page(
+                layout,
+                &PageState {
+                    rejected_form,
+                    ruleset: sample_ruleset("cake"),
+                    ..PageState::default()
+                },
+            )?,
+        ));
+    }
+    Ok(pages)
+}
+
+/// Returns the fields of forms that are rejected, each with the reason.
+fn rejected_forms() -> Vec<(&'static str, RejectionReason)> {
     let field_error = |error| RejectionReason::Field(error);
     let (kind, id) = (RuleKind::Content, "cake");
-    for (fields, reason) in [
+    vec![
         ("change=keyword", field_error(PreferenceError::WordBlank)),
         ("change=keyword&word=long", field_error(PreferenceError::WordTooLong)),
         ("change=keyword&word=tea&sound=on", RejectionReason::Rules(RuleError::TooManyRules(1000))),
@@ -104,26 +138,22 @@ pub(super) fn render_pages(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>
             "change=subject&rule=%40bob%3Ax",
             RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() }),
         ),
+        ("change=quiet-hours&from=22:00", field_error(PreferenceError::QuietDaysMissing)),
+        ("change=quiet-hours&monday=on&from=late", field_error(PreferenceError::QuietTimeInvalid)),
+        (
+            "change=quiet-hours&monday=on&timezone=Moon&level=total",
+            field_error(PreferenceError::QuietZoneUnknown),
+        ),
+        (
+            "change=quiet-hours",
+            RejectionReason::Rules(RuleError::ChangedMeanwhile { kind, id: id.to_owned() }),
+        ),
         ("change=subject", field_error(PreferenceError::IdBlank)),
         ("change=subject&id=long", field_error(PreferenceError::IdTooLong)),
         ("change=subject&id=%23tea:x&choice=mute-day", field_error(PreferenceError::RoomAlias)),
         ("change=subject&id=@bob", field_error(PreferenceError::PersonWithoutServer)),
         ("change=subject&id=bob", field_error(PreferenceError::IdInvalid)),
-    ] {
-        let rejected_form = Some((fields, reason));
-        pages.push((
-            "notifications-rejected",
-            render_page(
-                layout,
-                &PageState {
-                    rejected_form,
-                    ruleset: sample_ruleset("cake"),
-                    ..PageState::default()
-                },
-            )?,
-        ));
-    }
-    Ok(pages)
+    ]
 }
 
 fn render_page(layout: Layout<'_>, state: &PageState<'_>) -> Result<String, askama::Error> {
@@ -142,18 +172,32 @@ fn render_page(layout: Layout<'_>, state: &PageState<'_>) -> Result<String, aska
         .collect();
     let profiles: Vec<&str> = profile_tags.iter().map(String::as_str).collect();
     let notice = view.part.map(|_| Notice::Saved);
+    let now = Timestamp::from_second(NOW_SECONDS).unwrap_or(Timestamp::UNIX_EPOCH);
     let page = NotificationsPage {
         layout,
         nav: nav(AccountSection::Notifications, None),
         notice,
         form: Form { action: &view.path(), csrf: "c", request: None },
         preferences: &Preferences::from_document(&document),
+        quiet_period: QuietPeriod::from_document(&document, now),
         view: &view,
         profiles: &profiles,
-        now: Timestamp::from_second(NOW_SECONDS).unwrap_or(Timestamp::UNIX_EPOCH),
+        now,
         rejected_form,
     };
     page.render()
+}
+
+/// Returns quiet hours at `times`, an array of two times, or always if it is null.
+fn quiet_ruleset(kind: &str, times: &Value, enabled: bool) -> Value {
+    let intervals =
+        if times.is_null() { json!([{}, {}, {}]) } else { json!([{ "time_of_day": times }]) };
+    let condition =
+        json!({"kind": "time_and_day", "timezone": "Europe/Berlin", "intervals": intervals});
+    let rule = json!({
+        "rule_id": "quiet-hours", "enabled": enabled, "actions": [], "conditions": [condition],
+    });
+    json!({"rules": {kind: [rule]}, "changes": {}})
 }
 
 /// Returns preferences of every kind, switches in every state, and a rule that the page cannot

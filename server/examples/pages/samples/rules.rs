@@ -1,4 +1,4 @@
-//! The pages for all rules, in every state with sample data.
+//! Samples of the rules and trial pages in every state.
 
 use askama::Template;
 use belfry_core::rules::explain::{EffectiveRules, FailureReason, RuleStep, StepOutcome};
@@ -8,18 +8,19 @@ use belfry_core::rules::{
     Effect, Rule, RuleDocument, RuleError, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope,
     User,
 };
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::RejectionReason;
 use super::{
-    AccountNav, AccountSection, Form, Layout, NewRuleFields, Notice, PageNumber, RulePage,
-    RulesPage, RulesView, Sample, Trial, TryErrors, TryFields, TryPage,
+    AccountNav, AccountSection, Form, Layout, NewRuleForm, Notice, PageNumber, RulePage, RulesPage,
+    RulesView, Sample, Trial, TrialErrors, TrialFields, TrialPage,
 };
 
-/// Returns every page, for a rule with this id.
+/// Renders every page; `id` is a user rule's id.
 pub(super) fn render_pages(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
     let (few_rules, many_rules) = (sample_documents(id)?, [document_with_many_rules()?]);
-    let (kind, blank_fields) = (RuleKind::Override, NewRuleFields::default());
+    let (kind, blank_form) = (RuleKind::Override, NewRuleForm::default());
     let reason = RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() });
     let rejection = Some(reason.text(id, layout.language));
     let default_view = RulesView::default();
@@ -28,29 +29,30 @@ pub(super) fn render_pages(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, 
         RulesView { changed_rule: RuleRef::from_path(rule_path).ok(), ..default_view.clone() };
     let second_page = RulesView { page: PageNumber::containing(50), changed_rule: None };
     let mut pages = vec![
-        ("rules", render_rules(layout, &few_rules, &default_view, None, blank_fields.clone())?),
+        ("rules", render_rules(layout, &few_rules, &default_view, None, blank_form.clone())?),
         (
             "rules-changed",
-            render_rules(layout, &few_rules, &view_after_change, None, blank_fields.clone())?,
+            render_rules(layout, &few_rules, &view_after_change, None, blank_form.clone())?,
         ),
         (
-            "rules-gone",
-            render_rules(layout, &few_rules, &default_view, rejection, blank_fields.clone())?,
+            "rules-rule-not-found",
+            render_rules(layout, &few_rules, &default_view, rejection, blank_form.clone())?,
         ),
-        ("many-rules", render_rules(layout, &many_rules, &second_page, None, blank_fields)?),
+        ("many-rules", render_rules(layout, &many_rules, &second_page, None, blank_form)?),
     ];
     for (subject, error) in [
         ("word", PreferenceError::WordTooLong),
         ("word", PreferenceError::WordIsId),
         ("room", PreferenceError::RoomAlias),
     ] {
-        let pairs = [("effect", "highlight"), ("subject", subject), ("value", "#cake")];
-        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let pairs = [("effect", "highlight"), ("subject", subject), ("value", "#cake")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
         let text = RejectionReason::Field(error).text("", layout.language);
-        let rejected_fields = NewRuleFields::from_rejected(&pairs, text);
+        let rejected_form = NewRuleForm::from_rejected(&pairs, text);
         pages.push((
             "rules-new",
-            render_rules(layout, &few_rules, &default_view, None, rejected_fields)?,
+            render_rules(layout, &few_rules, &default_view, None, rejected_form)?,
         ));
     }
     let user_rule = RuleRef { scope: few_rules[1].scope().clone(), kind, id: id.to_owned() };
@@ -71,7 +73,14 @@ pub(super) fn render_pages(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, 
 }
 
 fn nav(section: AccountSection) -> AccountNav {
-    AccountNav { section, lang: None, notice: None, removed_app: None, deletion: None }
+    AccountNav {
+        section,
+        lang: None,
+        notice: None,
+        removed_app: None,
+        deletion: None,
+        links_devices: true,
+    }
 }
 
 fn render_rules(
@@ -79,7 +88,7 @@ fn render_rules(
     documents: &[RuleDocument],
     view: &RulesView,
     rejection: Option<String>,
-    new_rule: NewRuleFields,
+    new_rule: NewRuleForm,
 ) -> Result<String, askama::Error> {
     let page = RulesPage {
         layout,
@@ -94,7 +103,7 @@ fn render_rules(
     page.render()
 }
 
-/// Returns the page before and after a trial, with every result.
+/// Renders the trial page before and after a trial, with every result.
 fn render_trials(
     layout: Layout<'_>,
     id: &str,
@@ -102,8 +111,8 @@ fn render_trials(
 ) -> Result<Vec<Sample>, askama::Error> {
     let profiles = ["phone"];
     let render = |profiles: &[&str], trial: &Trial| {
-        let fields = TryFields { text: "Cake?".to_owned(), ..TryFields::default() };
-        let page = TryPage {
+        let fields = TrialFields { text: "Cake?".to_owned(), ..TrialFields::default() };
+        let page = TrialPage {
             layout,
             nav: nav(AccountSection::Try),
             form: Form { action: "/oauth/account/try", csrf: "c", request: None },
@@ -113,7 +122,7 @@ fn render_trials(
         };
         page.render()
     };
-    let errors = TryErrors {
+    let errors = TrialErrors {
         is_text_blank: true,
         sender: Some(PreferenceError::PersonWithoutServer),
         room: Some(PreferenceError::RoomAlias),
@@ -137,25 +146,31 @@ fn render_trials(
     let message_from_carol =
         TrialMessage { sender: "@carol:social.example".to_owned(), ..message_from_bob.clone() };
     for message in [TrialMessage::default(), message_from_bob, message_from_carol] {
-        let trial = Trial::Result(rules.try_message(&message));
+        let trial = Trial::Result(rules.try_message(&message, Timestamp::UNIX_EPOCH));
         pages.push(("try-result", render(&[], &trial)?));
     }
-    let effects = [(false, false), (true, false), (false, true), (true, true)];
-    let effects = effects.map(|(sound, highlight)| Effect::Notify { sound, highlight });
-    let effects = effects.into_iter().chain([Effect::Silent]).cycle();
+    let effects = [(false, false), (true, false), (false, true), (true, true)]
+        .map(|(sound, highlight)| Effect::Notify { sound, highlight })
+        .into_iter()
+        .chain([Effect::Silent])
+        .cycle();
     let reasons_with_id = [
         TrialReason::Keyword(id.to_owned()),
         TrialReason::MutedWord(id.to_owned()),
         TrialReason::MutedSender(id.to_owned()),
         TrialReason::Sender(id.to_owned()),
         TrialReason::Rule(id.to_owned()),
-    ];
+    ]
+    .map(|reason| ("try-result", reason));
     let other_reasons = [
         TrialReason::OwnMessage,
         TrialReason::NoRule,
         TrialReason::SwitchedOff(Switch::Group),
+        // Twice: with and without an expiry.
         TrialReason::Paused,
         TrialReason::Paused,
+        TrialReason::QuietHours,
+        TrialReason::QuietHours,
         TrialReason::MutedRoom,
         TrialReason::Room,
         TrialReason::DisplayName,
@@ -163,17 +178,18 @@ fn render_trials(
         TrialReason::OneToOne,
         TrialReason::AnyMessage,
         TrialReason::Builtin(".m.rule.call".to_owned()),
-    ];
-    let named_reasons = reasons_with_id.into_iter().map(|reason| ("try-result", reason));
-    let reasons = named_reasons.chain(other_reasons.into_iter().map(|reason| ("trial", reason)));
+    ]
+    .map(|reason| ("trial", reason));
+    let reasons = reasons_with_id.into_iter().chain(other_reasons);
     for (((name, reason), effect), has_expiry) in
         reasons.zip(effects).zip([true, false].into_iter().cycle())
     {
         let until = RuleExpiry::try_from(1_800_000_000_000).ok().filter(|_| has_expiry);
         // More rules than the page shows.
-        let failure_reasons = [None, Some(FailureReason::WorkLimit)].into_iter().cycle();
+        let failure_reasons = [None, Some(FailureReason::WorkBudget)].into_iter().cycle();
         let trace = failure_reasons.take(102).map(failed_step).collect();
-        let result = TrialResult { effect, reason, until, trace };
+        let matches_until = Timestamp::from_second(1_800_000_000).ok().filter(|_| !has_expiry);
+        let result = TrialResult { effect, reason, until, matches_until, trace };
         pages.push((name, render(&[], &Trial::Result(result))?));
     }
     Ok(pages)
@@ -188,10 +204,11 @@ fn failed_step(reason: Option<FailureReason>) -> RuleStep<RuleRef> {
         condition: None,
         reason,
         found: None,
+        until: None,
     }
 }
 
-/// Returns rules of every kind and effect, and a changed built-in rule.
+/// Returns rules of every kind and effect, and an override of a built-in rule.
 fn sample_documents(id: &str) -> Result<Vec<RuleDocument>, askama::Error> {
     let rule = |id: &str, enabled: bool, actions: Value| json!({ "rule_id": id, "enabled": enabled, "actions": actions });
     let content_rule = |id: &str, pattern: &str| {
@@ -208,12 +225,15 @@ fn sample_documents(id: &str) -> Result<Vec<RuleDocument>, askama::Error> {
     let mut poll_rule = rule("polls", true, no_actions());
     poll_rule["conditions"] =
         json!([{ "kind": "event_match", "key": "type", "pattern": "m.poll" }]);
+    let mut quiet_rule = rule("quiet", true, no_actions());
+    let evening = json!({ "time_of_day": ["20:00", "23:59"] });
+    quiet_rule["conditions"] = json!([{ "kind": "time_and_day", "intervals": [evening] }]);
     let mut vote_rule = rule("votes", true, no_actions());
     vote_rule["conditions"] =
         json!([{ "kind": "event_property_is", "key": "content.vote", "value": true }]);
     let global_ruleset = json!({
         "rules": {
-            "override": [rule(id, false, no_actions()), poll_rule, vote_rule],
+            "override": [rule(id, false, no_actions()), poll_rule, vote_rule, quiet_rule],
             "content": [content_rule("cake", "cake"), content_rule("sweet", id)],
             "room": [expiring_rule],
             "sender": [rule("@bob:social.example", true, json!(["notify"]))],
@@ -241,7 +261,7 @@ fn document_with_many_rules() -> Result<RuleDocument, askama::Error> {
     parse_document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
 }
 
-/// Parses a ruleset as it is stored.
+/// Parses a ruleset in its stored form.
 pub(super) fn parse_document(scope: &str, ruleset: &Value) -> Result<RuleDocument, askama::Error> {
     let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
     RuleDocument::from_text(scope, &ruleset.to_string()).map_err(|_| askama::Error::Fmt)

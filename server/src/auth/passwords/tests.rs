@@ -21,7 +21,7 @@ async fn only_the_correct_password_is_accepted() {
     assert_eq!(verify("correct horse", Some("damaged".to_owned())).await, Ok(false));
 }
 
-/// Parameters can be raised later: old hashes still verify and are upgraded at sign-in.
+/// If the parameters are raised, old hashes are still accepted, and are replaced at sign-in.
 #[tokio::test]
 async fn a_hash_with_weaker_parameters_is_verified_and_needs_a_rehash() {
     let hash_with = |algorithm, version, memory, passes| {
@@ -97,7 +97,7 @@ async fn networks_with_a_sign_in_have_reserved_places_in_the_queue() {
 
 /// Hashes from other programs: crypt(3) of libxcrypt; Python's hashlib in the formats of the PHC,
 /// passlib and Django; passlib; and the reference implementation of Argon2.
-const FOREIGN_HASHES: [(&str, &str); 12] = [
+const HASHES_FROM_OTHER_SYSTEMS: [(&str, &str); 12] = [
     ("correct horse", "$2a$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
     ("correct horse", "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
     ("correct horse", "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2"),
@@ -140,7 +140,7 @@ const FOREIGN_HASHES: [(&str, &str); 12] = [
 #[tokio::test]
 async fn hashes_from_other_systems_are_verified() {
     let passwords = Passwords::new(None);
-    for (password, hash) in FOREIGN_HASHES {
+    for (password, hash) in HASHES_FROM_OTHER_SYSTEMS {
         let verify = async |text: &str| {
             passwords.verify(secret(text), Some(hash.to_owned()), network(1)).await
         };

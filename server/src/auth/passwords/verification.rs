@@ -1,4 +1,4 @@
-//! Verification of a password against each kind of stored hash.
+//! Verification of passwords against each kind of stored hash.
 
 use std::num::NonZeroU32;
 
@@ -21,7 +21,7 @@ pub(super) fn matches_hash(password: &str, stored_hash: &str) -> bool {
         }
         PasswordHash::Pbkdf2(hash) => matches_pbkdf2(password, hash),
     };
-    is_match && hash.allows(password)
+    is_match && hash.can_match(password)
 }
 
 fn matches_pbkdf2(password: &str, hash: &Pbkdf2) -> bool {
@@ -35,13 +35,13 @@ fn matches_pbkdf2(password: &str, hash: &Pbkdf2) -> bool {
     })
 }
 
-/// Returns whether a stored hash should be replaced after it has verified this password: an Argon2
-/// hash if it is weaker than the current parameters, any other hash if only this password matches
-/// it.
+/// Returns whether a stored hash should be replaced after it has verified this password. An Argon2
+/// hash is replaced if it is weaker than the current parameters, any other hash if only this
+/// password matches it.
 pub fn needs_rehash(stored_hash: &str, password: &str) -> bool {
     match PasswordHash::parse(stored_hash) {
         Ok(PasswordHash::Argon2) => is_weak_argon2(stored_hash),
-        Ok(hash) => hash.is_exact_for(password),
+        Ok(hash) => hash.covers_whole_password(password),
         Err(_) => false,
     }
 }

@@ -9,7 +9,7 @@ use crate::config::Config;
 
 /// The possible meanings of an argument that selects an account. A number can be a name or an id.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Selector<'a> {
+struct AccountSelector<'a> {
     /// `alice`, `@alice` or `@alice:ring.example`
     name: Option<&'a str>,
     /// `116533210882443`, or `#116533210882443` as `belfry audit` shows a deleted account.
@@ -18,7 +18,7 @@ struct Selector<'a> {
     email: Option<&'a str>,
 }
 
-impl<'a> Selector<'a> {
+impl<'a> AccountSelector<'a> {
     /// Parses an argument. A user id must belong to this server.
     fn parse(argument: &'a str, config: &Config) -> Result<Self, CliError> {
         let base_url = config.base_url();
@@ -73,10 +73,13 @@ impl<'a> Selector<'a> {
 
     fn not_found_error(&self, argument: &str) -> CliError {
         match (self.name, self.id) {
-            (Some(_), None) => format!("there is no account {argument:?}; see belfry account list"),
+            (Some(_), None) => {
+                format!("there is no account {argument:?}; run `belfry account list`")
+            }
             (None, Some(_)) => format!("there is no account with the id {argument:?}"),
             (Some(_), Some(_)) => format!(
-                "there is no account with the name or the id {argument:?}; see belfry account list"
+                "there is no account with the name or the id {argument:?}; run `belfry account \
+                 list`"
             ),
             // Several accounts can have the same unverified address.
             (None, None) => format!(
@@ -94,7 +97,7 @@ pub(in crate::cli) async fn find_account(
     config: &Config,
     argument: &str,
 ) -> Result<Account, CliError> {
-    let selector = Selector::parse(argument, config)?;
+    let selector = AccountSelector::parse(argument, config)?;
     selector.find(store).await?.ok_or_else(|| selector.not_found_error(argument))
 }
 
@@ -106,7 +109,7 @@ pub(in crate::cli) async fn find_account_ids(
     config: &Config,
     argument: &str,
 ) -> Result<Vec<i64>, CliError> {
-    let selector = Selector::parse(argument, config)?;
+    let selector = AccountSelector::parse(argument, config)?;
     let deleted_accounts = store.deleted_accounts(Timestamp::UNIX_EPOCH).await?;
     let former_owners =
         deleted_accounts.iter().filter(|account| Some(&*account.name) == selector.name);
@@ -125,21 +128,24 @@ mod tests {
     #[test]
     fn an_account_is_selected_by_name_id_address_or_user_id() {
         let config = toml::from_str("server_name = 'ring.example'").unwrap();
-        let by_name = |name| Selector { name: Some(name), ..Selector::default() };
+        let by_name = |name| AccountSelector { name: Some(name), ..AccountSelector::default() };
         for (argument, selector) in [
             ("alice", by_name("alice")),
             ("", by_name("")),
             ("#alice", by_name("#alice")),
-            ("42", Selector { id: Some(42), ..by_name("42") }),
-            ("#42", Selector { id: Some(42), ..Selector::default() }),
+            ("42", AccountSelector { id: Some(42), ..by_name("42") }),
+            ("#42", AccountSelector { id: Some(42), ..AccountSelector::default() }),
             ("99999999999999999999", by_name("99999999999999999999")),
-            ("a@b.example", Selector { email: Some("a@b.example"), ..Selector::default() }),
+            (
+                "a@b.example",
+                AccountSelector { email: Some("a@b.example"), ..AccountSelector::default() },
+            ),
             ("@alice:ring.example", by_name("alice")),
             ("@alice", by_name("alice")),
         ] {
-            assert_eq!(Selector::parse(argument, &config).unwrap(), selector, "{argument}");
+            assert_eq!(AccountSelector::parse(argument, &config).unwrap(), selector, "{argument}");
         }
-        let error = Selector::parse("@alice:other.example", &config).unwrap_err();
+        let error = AccountSelector::parse("@alice:other.example", &config).unwrap_err();
         let expected = "\"@alice:other.example\" is a user on \"other.example\", but this server's \
                         name is \"ring.example\"; check server_name and base_url";
         assert_eq!(error.to_string(), expected);

@@ -38,13 +38,13 @@ impl List {
             let after = last_account.map_or(&*after, |account| &*account.name);
             store.accounts(&filter, after, limit).await
         };
-        options.print(&HEADERS, read_page, columns, to_json).await
+        options.print(&HEADERS, read_page, to_columns, account_to_json).await
     }
 }
 
 const HEADERS: [&str; 7] = ["name", "id", "e-mail", "created", "state", "role", "deletion"];
 
-fn columns(account: &Account) -> Vec<String> {
+fn to_columns(account: &Account) -> Vec<String> {
     vec![
         account.name.clone(),
         account.id.to_string(),
@@ -67,7 +67,7 @@ pub(super) fn format_email(account: &Account) -> String {
 }
 
 /// Returns the account as JSON, without its password.
-pub(super) fn to_json(account: &Account) -> Value {
+pub(super) fn account_to_json(account: &Account) -> Value {
     let Account { email, unverified_email, .. } = account;
     json!({
         "id": account.id.to_string(),

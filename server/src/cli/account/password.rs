@@ -1,4 +1,4 @@
-//! Account passwords that commands set.
+//! Passwords set by `belfry account` commands.
 
 use std::io::{Write, stdout};
 
@@ -9,8 +9,8 @@ use belfry_runtime::random;
 use crate::auth::passwords::Passwords;
 use crate::cli::{CliError, read_secret};
 
-/// Reads or generates a password, which is checked against the account's name and e-mail address.
-/// Returns its hash, and the password itself if it was generated.
+/// Reads a password from standard input or generates one, rejects it if it is weak or resembles an
+/// identifier, and hashes it. Returns the hash, and the password itself if it was generated.
 pub(super) async fn read_or_generate_password<'a>(
     from_stdin: bool,
     identifiers: impl IntoIterator<Item = &'a str>,

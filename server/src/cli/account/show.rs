@@ -6,8 +6,8 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::list::{format_email, to_json};
-use crate::cli::output::{format_count, json_line, print, print_record};
+use super::list::{account_to_json, format_email};
+use crate::cli::output::{format_count, format_json_line, print, print_record};
 use crate::cli::{CliError, or_never};
 use crate::config::Config;
 
@@ -16,7 +16,7 @@ pub(in crate::cli) struct Show {
     /// Account: its name, id, e-mail address or user id
     #[arg(value_name = "ACCOUNT")]
     account: String,
-    /// Print a line of JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -29,11 +29,11 @@ impl Show {
         now: Timestamp,
     ) -> Result<(), CliError> {
         let account = super::find_account(store, config, &self.account).await?;
-        let sessions = store.session_use(account.id, now).await?;
+        let sessions = store.session_summary(account.id, now).await?;
         let mut apps = Vec::new();
         for app in store.authorized_apps(account.id, now).await? {
-            let tokens = store.token_count(account.id, app.app_id, now).await?;
-            apps.push((app, tokens));
+            let token_count = store.account_app_token_count(account.id, app.app_id, now).await?;
+            apps.push((app, token_count));
         }
         let rulesets = store.rulesets(account.id, now).await?;
         let documents = rulesets.documents().filter(|document| !document.is_empty());
@@ -43,15 +43,20 @@ impl Show {
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         if self.json {
-            let mut object = to_json(&account);
+            let mut object = account_to_json(&account);
             object["user_id"] = user_id.into();
             let last_used_at = sessions.last_used_at.map(|time| time.to_string());
             object["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
-            object["apps"] = apps.iter().map(|(app, tokens)| app_to_json(app, *tokens)).collect();
+            object["apps"] =
+                apps.iter().map(|(app, token_count)| app_to_json(app, *token_count)).collect();
             let counts = rule_counts.into_iter().map(|(scope, count)| (scope, count.into()));
             object["rules"] = counts.collect::<Map<_, _>>().into();
-            return Ok(print(&json_line(&object))?);
+            return Ok(print(&format_json_line(&object))?);
         }
+        let session_text = match sessions.last_used_at {
+            Some(time) => format!("{}, last used {time}", sessions.count),
+            None => "none".to_owned(),
+        };
         let mut rows = vec![
             ("id", account.id.to_string()),
             ("name", account.name.clone()),
@@ -60,14 +65,11 @@ impl Show {
             ("role", account.role.to_string()),
             ("created", account.created_at.to_string()),
             ("last sign-in", or_never(account.signed_in_at)),
-            (
-                "sessions",
-                format!("{}, last used {}", sessions.count, or_never(sessions.last_used_at)),
-            ),
+            ("sessions", session_text),
         ];
-        rows.extend(apps.iter().map(|(app, tokens)| {
+        rows.extend(apps.iter().map(|(app, token_count)| {
             let AuthorizedApp { app_id, name, scopes, since, .. } = app;
-            let tokens = format_count(*tokens, "tokens");
+            let tokens = format_count(*token_count, "tokens");
             let description = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
             ("app", description)
         }));
@@ -91,13 +93,13 @@ impl Show {
     }
 }
 
-fn app_to_json(app: &AuthorizedApp, tokens: i64) -> Value {
+fn app_to_json(app: &AuthorizedApp, token_count: i64) -> Value {
     json!({
         "id": app.app_id.to_string(),
         "client_id": app.client_id,
         "name": app.name,
         "scopes": app.scopes.names().collect::<Vec<_>>(),
-        "tokens": tokens,
+        "tokens": token_count,
         "since": app.since.to_string(),
     })
 }

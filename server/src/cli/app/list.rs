@@ -35,13 +35,13 @@ impl List {
             let after = last_app.map_or(after, |stored_app| stored_app.app.id);
             store.apps(&filter, after, limit).await
         };
-        options.print(&HEADERS, read_page, columns, to_json).await
+        options.print(&HEADERS, read_page, to_columns, to_json).await
     }
 }
 
 const HEADERS: [&str; 4] = ["id", "name", "registered", "state"];
 
-fn columns(stored_app: &StoredApp) -> Vec<String> {
+fn to_columns(stored_app: &StoredApp) -> Vec<String> {
     vec![
         stored_app.app.id.to_string(),
         stored_app.app.details.name.clone(),

@@ -5,13 +5,13 @@ use std::time::Duration;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::token::expiry_after;
 use belfry_runtime::{duration, random};
-use belfry_store::{Store, UpdateOutcome};
+use belfry_store::{Store, WriteOutcome};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::{find_app, format_title};
-use crate::cli::output::{json_line, print};
+use crate::cli::output::{format_json_line, print};
 use crate::cli::{CliError, command_events};
 
 #[derive(Args)]
@@ -30,7 +30,7 @@ impl Secret {
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         let stored_app = find_app(store, &self.id).await?;
         let (app, title) = (&stored_app.app, format_title(&stored_app.app));
-        if app.properties.origin.is_first_party() {
+        if app.properties.registered_by.is_first_party() {
             return Err(format!("app {title} is part of belfry and has no secret").into());
         }
         let exact_expiry = (!self.keep_old.is_zero()).then(|| expiry_after(now, self.keep_old));
@@ -41,7 +41,7 @@ impl Secret {
         let events = command_events(now, AuditKind::AppSecretChange);
         let outcome =
             store.rotate_app_secret(&events, app.id, secret.hashed_secret(), old_expiry).await?;
-        if outcome == UpdateOutcome::NotFound {
+        if outcome == WriteOutcome::NotFound {
             return Err(format!("app {title} was deleted in the meantime").into());
         }
         let secret = secret.reveal();
@@ -52,7 +52,7 @@ impl Secret {
                 "client_secret": secret,
                 "previous_secret_until": old_expiry.map(|expiry| expiry.to_string()),
             });
-            return Ok(print(&json_line(&object))?);
+            return Ok(print(&format_json_line(&object))?);
         }
         let old_note = match old_expiry {
             Some(expiry) => format!("the old one is accepted until {expiry}"),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::find_app;
 use super::list::to_json;
-use crate::cli::output::{json_line, print, print_record};
+use crate::cli::output::{format_json_line, print, print_record};
 use crate::cli::{CliError, or_dash, or_never};
 
 #[derive(Args)]
@@ -32,7 +32,7 @@ impl Show {
             object["last_used_at"] = stored_app.last_used_at.map(|time| time.to_string()).into();
             object["tokens"] = valid_tokens.into();
             object["last_token_at"] = last_issued_at.map(|time| time.to_string()).into();
-            return Ok(print(&json_line(&object))?);
+            return Ok(print(&format_json_line(&object))?);
         }
         let mut rows = vec![
             ("id", id.to_string()),

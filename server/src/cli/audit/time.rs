@@ -1,4 +1,4 @@
-//! Times in arguments: a timestamp, a day, or a duration before now.
+//! Times in the arguments of `belfry audit`: a timestamp, a day, or a duration before now.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -19,7 +19,8 @@ pub(super) fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, String
         let midnight = day.to_zoned(TimeZone::UTC);
         return midnight.map(|time| time.timestamp()).map_err(|error| error.to_string());
     }
-    let span = text.parse::<Span>().ok();
+    // `2h ago` is parsed as a negative span.
+    let span = text.parse::<Span>().ok().map(Span::abs);
     let ago = span.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()).ok());
     ago.and_then(|ago| now.checked_sub(ago).ok()).ok_or_else(|| {
         format!(
@@ -44,6 +45,7 @@ mod tests {
             ("yesterday", "2030-01-30T00:00:00Z"),
             ("90m", "2030-01-31T10:30:00Z"),
             ("2h", "2030-01-31T10:00:00Z"),
+            ("2h ago", "2030-01-31T10:00:00Z"),
             ("2d", "2030-01-29T12:00:00Z"),
         ] {
             assert_eq!(parse_time(text, now).unwrap().to_string(), time, "{text}");

@@ -11,14 +11,14 @@ use super::server::{
 };
 use crate::cli::http_client::{CertificateCheck, GetError, Response};
 use crate::config::{BaseUrl, Config};
-use crate::diagnostics_key::{Challenge, Purpose};
+use crate::diagnostics_key::{Challenge, DiagnosticsPurpose};
 use crate::http::diagnostics::DIAGNOSTICS_HEADER;
 use crate::paths::{HEALTHZ, METADATA};
 
-/// Maximum number of requests through the base URL. A load balancer sends some to other nodes.
+/// Maximum number of requests through the base URL, because a load balancer sends some elsewhere.
 const MAX_ATTEMPTS: usize = 8;
 
-/// Checks that the base URL reaches this server, and how requests arrive through it.
+/// Checks that the base URL reaches this server, and that a proxy passes the client's address.
 pub(super) async fn check(
     config: &Config,
     running_server: Option<&RunningServer>,
@@ -33,11 +33,14 @@ pub(super) async fn check(
         return report.skip("proxy", "base_url cannot be reached");
     }
     let Some(running_server) = running_server else {
-        report.skip("base_url", format!("{base_url} resolves; the rest needs a running server"));
+        report.skip(
+            "base_url",
+            format!("{base_url} resolves; the other checks need a running server"),
+        );
         return report.skip("proxy", "needs a running server");
     };
     for attempt in 1..=MAX_ATTEMPTS {
-        let challenge = Challenge::new(Purpose::Arrival);
+        let challenge = Challenge::new(DiagnosticsPurpose::Arrival);
         let header = running_server.key.as_ref().map(|key| challenge.to_header(key));
         let headers: Vec<_> =
             header.iter().map(|header| (DIAGNOSTICS_HEADER, header.as_str())).collect();
@@ -50,10 +53,10 @@ pub(super) async fn check(
             }
         };
         if let Ok(key) = &running_server.key
-            && let Some(arrival) = verify_diagnostics(&response, &challenge, key)
+            && let Some(received_request) = verify_diagnostics(&response, &challenge, key)
         {
             report.ok("base_url", format!("{base_url} reaches this server"));
-            return proxy::check(config, &arrival, response.local_address, report);
+            return proxy::check(config, &received_request, response.local_address, report);
         }
         if attempt == MAX_ATTEMPTS || running_server.key.is_err() || !is_healthy(&response) {
             report_other_server(config, &response, running_server.key.is_ok(), report).await;

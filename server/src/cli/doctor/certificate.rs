@@ -34,6 +34,10 @@ pub(super) fn check(config: &Config, report: &mut Report) {
     let host = base_url.host();
     if !certificate.covers(host) {
         let fix = format!("get a certificate for {host}, or correct base_url");
-        report.fail("certificate", format!("{path} is not for {host}, the host of base_url"), fix);
+        report.fail(
+            "certificate",
+            format!("{path} is not valid for {host}, the host of base_url"),
+            fix,
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The database and Redis.
+//! Checks of the database and Redis.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use super::report::Report;
 use crate::config::Config;
 use crate::limits::{REDIS_PREFIX, redis_servers};
 
-/// Maximum time for the diagnosis of the database.
-const DATABASE_TIMEOUT: Duration = Duration::from_secs(20);
-/// Maximum time for the diagnosis of a Redis server, which normally takes milliseconds.
+/// Maximum time to diagnose the database.
+pub(super) const DATABASE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum time to diagnose a Redis server, which normally takes milliseconds.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum clock difference that counts as normal.
+/// Maximum clock offset that counts as normal.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 
 pub(super) async fn check(config: &Config, report: &mut Report) {
@@ -34,14 +34,13 @@ async fn check_database(config: &Config, report: &mut Report) {
     {
         Ok(Ok(diagnosis)) => diagnosis,
         Ok(Err(error)) => {
-            let has_advice = matches!(
-                error,
-                StoreError::Newer { .. }
-                    | StoreError::PreRelease { .. }
-                    | StoreError::Inaccessible { .. }
-            );
-            let is_damaged = is_sqlite && !has_advice;
-            let fix = if is_damaged { "belfry restore, or move the file away" } else { "" };
+            // Other errors say what to do.
+            let is_damaged = matches!(error, StoreError::Damaged { .. });
+            let fix = if is_damaged {
+                "stop the server, move the files of the database away, and restore a backup"
+            } else {
+                ""
+            };
             return report.fail("database", error.to_string(), fix);
         }
         Err(_) => {
@@ -50,7 +49,7 @@ async fn check_database(config: &Config, report: &mut Report) {
             return report.fail("database", problem, "check its log and its load");
         }
     };
-    check_clock("PostgreSQL", diagnosis.clock_difference, report);
+    check_clock("PostgreSQL", diagnosis.clock_offset, report);
     let known_version = diagnosis.supported_schema_version;
     match diagnosis.schema_version {
         None => {
@@ -70,14 +69,15 @@ async fn check_database(config: &Config, report: &mut Report) {
             } else {
                 "complete the upgrade: run the newer belfry on every node"
             };
-            let problem =
-                format!("{database} has schema version {version}, this belfry {known_version}");
+            let problem = format!(
+                "{database} has schema version {version}, but this belfry uses {known_version}"
+            );
             report.warn("database", problem, fix);
         }
     }
     match diagnosis.write_outcome {
         None => {}
-        Some(Ok(())) => report.ok("write", "the database can be written"),
+        Some(Ok(())) => report.ok("write", "the database can be written to"),
         Some(Err(error)) => {
             // The SQLite error says what to do.
             let fix = if is_sqlite {
@@ -85,7 +85,7 @@ async fn check_database(config: &Config, report: &mut Report) {
             } else {
                 "use the primary, and grant the user in the URL all privileges on its tables"
             };
-            report.fail("write", format!("the database cannot be written: {error}"), fix);
+            report.fail("write", format!("the database cannot be written to: {error}"), fix);
         }
     }
     match diagnosis.notifications {
@@ -113,23 +113,25 @@ async fn check_database(config: &Config, report: &mut Report) {
     }
 }
 
-/// Compares an engine's clock with this machine's, by which tokens, sessions and codes expire.
-fn check_clock(engine: &str, ahead: Option<SignedDuration>, report: &mut Report) {
-    let Some(ahead) = ahead else { return };
-    if ahead.abs() <= CLOCK_TOLERANCE {
+/// Compares an engine's clock with this machine's, which decides when tokens, sessions and codes
+/// expire. The offset is positive if the engine's clock is ahead.
+fn check_clock(engine: &str, clock_offset: Option<SignedDuration>, report: &mut Report) {
+    let Some(offset) = clock_offset else { return };
+    if offset.abs() <= CLOCK_TOLERANCE {
         return report.ok("clock", format!("the clock of {engine} agrees with this machine's"));
     }
-    let length = duration::format_seconds(ahead.unsigned_abs());
-    let direction = if ahead.is_positive() { "ahead of" } else { "behind" };
+    let length = duration::format_seconds(offset.unsigned_abs());
+    let direction = if offset.is_positive() { "ahead of" } else { "behind" };
     let problem = format!("the clock of {engine} is {length} {direction} this machine's");
-    report.fail("clock", problem, "synchronise the clocks by NTP (systemd-timesyncd, chrony)");
+    report.fail("clock", problem, "synchronise the clocks with NTP (systemd-timesyncd, chrony)");
 }
 
 async fn check_redis(config: &Config, report: &mut Report) {
     let max_response_time = config.limits.redis_timeout;
     let servers = match redis_servers(config) {
         Ok(servers) if servers.is_empty() => {
-            return report.skip("redis", "not configured: this process counts requests");
+            return report
+                .skip("redis", "not configured; each node counts requests in its own memory");
         }
         Ok(servers) => servers,
         Err(error) => {
@@ -140,14 +142,15 @@ async fn check_redis(config: &Config, report: &mut Report) {
     let is_cluster = diagnoses.len() > 1;
     let mut full_coverage_shards = Vec::new();
     for RedisDiagnosis { address, result } in diagnoses {
-        let RedisMeasurement { response_time, ahead, requires_full_coverage } = match result {
+        let RedisMeasurement { response_time, clock_offset, requires_full_coverage } = match result
+        {
             Ok(measurement) => measurement,
             Err(error) => {
                 report_redis_error(&address, &error, report);
                 continue;
             }
         };
-        check_clock(&format!("Redis at {address}"), ahead, report);
+        check_clock(&format!("Redis at {address}"), clock_offset, report);
         let message = format!("{address}: counting a request takes {response_time:.1?}");
         if response_time <= max_response_time {
             report.ok("redis", message);
@@ -163,7 +166,7 @@ async fn check_redis(config: &Config, report: &mut Report) {
         let shards = full_coverage_shards.join(", ");
         report.warn(
             "redis",
-            format!("while any shard has no primary, these reject commands too: {shards}"),
+            format!("these shards reject commands while another shard has no primary: {shards}"),
             "set cluster-require-full-coverage to no on every node of the cluster",
         );
     }
@@ -173,6 +176,8 @@ async fn check_redis(config: &Config, report: &mut Report) {
 fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
     let rejection_reason = rejection::find_certificate_error(error);
     let fix: &str = match error.kind() {
+        // `MOVED`: the user may not run `CLUSTER SLOTS`, so this node of a cluster was taken for a
+        // server outside a cluster.
         ErrorKind::Server(ServerErrorKind::NoPerm | ServerErrorKind::Moved) => &format!(
             "ACL SETUSER … ~{REDIS_PREFIX}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire, \
              and for a cluster +cluster|slots +asking +time"
@@ -191,5 +196,6 @@ fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
         Some(reason) => format!("its certificate {}", rejection::describe(&reason)),
         None => error.to_string(),
     };
-    report.fail("redis", format!("each node counts on its own: {address}: {reason}"), fix);
+    let problem = format!("{address}: {reason}; each node counts requests in its own memory");
+    report.fail("redis", problem, fix);
 }

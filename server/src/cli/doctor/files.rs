@@ -8,9 +8,9 @@ use rustix::fs::statvfs;
 use super::report::Report;
 use crate::config::{Config, Exposure, UnsafeFile};
 
-/// Free bytes below which writes will fail soon: the WAL may grow to 16 MiB and more.
+/// Free bytes below which writes will fail soon, because the WAL may grow to 16 MiB and more.
 const MIN_FREE_BYTES: u64 = 64 * 1024 * 1024;
-/// Free bytes below which the operator is warned, or the size of the database if that is larger.
+/// The operator is warned if less than this, or less than the size of the database, is free.
 const LOW_FREE_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Checks that this process can read the data and the files with secrets, and that other users
@@ -48,7 +48,7 @@ pub(super) fn check_disk_space(config: &Config, report: &mut Report) {
     match free_bytes {
         ..MIN_FREE_BYTES => report.fail("disk", message, "free some space: writes will fail"),
         _ if free_bytes < LOW_FREE_BYTES.max(database_bytes) => {
-            report.warn("disk", message, "free some space: a backup would not fit");
+            report.warn("disk", message, "free some space: a backup may not fit");
         }
         _ => report.ok("disk", message),
     }

@@ -5,10 +5,10 @@ use std::io;
 use serde_json::json;
 use strum::IntoStaticStr;
 
-use crate::cli::output::{json_line, print};
+use crate::cli::output::{format_json_line, print};
 use crate::escape::escape;
 
-/// The result of a check.
+/// Status of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(super) enum CheckStatus {
@@ -32,7 +32,7 @@ struct Finding {
     fix: String,
 }
 
-/// The results of all checks, in order.
+/// The findings of all checks, in order.
 #[derive(Default)]
 pub(super) struct Report(Vec<Finding>);
 
@@ -72,13 +72,13 @@ impl Report {
         self.0.iter().filter(|finding| finding.status == CheckStatus::Failed).count()
     }
 
-    /// Prints one line for each result.
+    /// Prints one line for each finding.
     pub(super) fn print(&self, as_json: bool) -> io::Result<()> {
         let lines = self.0.iter().map(|Finding { check, status, message, fix }| {
             let status: &'static str = status.into();
             if as_json {
                 let fix = Some(fix).filter(|fix| !fix.is_empty());
-                return json_line(
+                return format_json_line(
                     &json!({"check": check, "status": status, "message": message, "fix": fix}),
                 );
             }

@@ -7,7 +7,7 @@ use url::Url;
 use super::report::Report;
 use crate::cli::http_client::{self, CertificateCheck, GetError, Response};
 use crate::config::{Config, SettingDigests, is_reloaded};
-use crate::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
+use crate::diagnostics_key::{Challenge, DiagnosticsKey, DiagnosticsPurpose};
 use crate::http::diagnostics::{DIAGNOSTICS_HEADER, Health, ProcessSettings};
 use crate::paths::{HEALTHZ, READYZ};
 use crate::serve::needed_files;
@@ -25,8 +25,8 @@ pub(super) struct RunningServer {
     pub(super) key: Result<DiagnosticsKey, String>,
 }
 
-/// Checks the server on this machine, and returns it if it runs. Returns `None` for a process that
-/// does not have the server's key, if the key can be read.
+/// Checks the server on this machine. Returns `None` if it does not run, or if the process that
+/// listens instead does not have its key.
 pub(super) async fn check(config: &Config, report: &mut Report) -> Option<RunningServer> {
     let Some(url) = config.local_url() else {
         report.skip("server", "listen has no fixed port, so a server cannot be found");
@@ -36,7 +36,7 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
     let path = DiagnosticsKey::path(&config.data, config.listen.port);
     let file = path.display();
     let key = DiagnosticsKey::read(&path).map_err(|error| format!("{file}: {error}"));
-    let challenge = Challenge::new(Purpose::Settings);
+    let challenge = Challenge::new(DiagnosticsPurpose::Settings);
     let header = key.as_ref().map(|key| challenge.to_header(key));
     let headers: Vec<_> =
         header.iter().map(|header| (DIAGNOSTICS_HEADER, header.as_str())).collect();
@@ -104,7 +104,7 @@ fn compare_settings(config: &Config, server: &ProcessSettings, report: &mut Repo
         let fix = format!("{apply}, or run doctor with the server's flags, variables and file");
         report.warn("server", message, fix);
     }
-    let needed_limit = needed_files(config.http.max_connections);
+    let needed_limit = needed_files(config);
     match open_files {
         Some(limit) if *limit < needed_limit => report.fail(
             "open files",
@@ -143,7 +143,7 @@ pub(super) fn is_healthy(response: &Response) -> bool {
     response.status.is_success() && parse_json(response).is_some_and(|body| body["status"] == "ok")
 }
 
-/// Returns the diagnostics in a response, if they were made with this key for this challenge.
+/// Returns the diagnostics in a response, if they were made with `key` for `challenge`.
 pub(super) fn verify_diagnostics<T: DeserializeOwned>(
     response: &Response,
     challenge: &Challenge,

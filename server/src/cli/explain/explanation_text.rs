@@ -35,7 +35,7 @@ impl fmt::Display for ExplanationText<'_> {
                 StepOutcome::Failed => (paint(RED, "✗"), name, FAINT),
                 StepOutcome::Disabled => (paint(FAINT, "–"), paint(FAINT, &name), FAINT),
             };
-            writeln!(f, "{mark} {name}  {}", paint(reason_colour, &describe_result(step)))?;
+            writeln!(f, "{mark} {name}  {}", paint(reason_colour, &describe_step(step)))?;
         }
         if walk.is_empty() {
             writeln!(f, "no rule is evaluated for the user's own event")?;
@@ -67,9 +67,15 @@ fn format_rule(rule: RuleName<'_>) -> String {
     escape(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id)).into_owned()
 }
 
-fn describe_result(step: &RuleStep<RuleName<'_>>) -> String {
+fn describe_step(step: &RuleStep<RuleName<'_>>) -> String {
     match (step.outcome, &step.condition) {
-        (StepOutcome::Won, _) => "matches".to_owned(),
+        (StepOutcome::Won, _) => match &step.until {
+            Some(until) => {
+                let zone = until.time_zone().iana_name().unwrap_or("UTC");
+                format!("matches until {} in {zone}", until.strftime("%A, %Y-%m-%d, %H:%M"))
+            }
+            None => "matches".to_owned(),
+        },
         (StepOutcome::Disabled, _) => "is disabled".to_owned(),
         (StepOutcome::Failed, None) if step.reason.is_some() => {
             "is not fully evaluated: the rules take too much work for this event".to_owned()
@@ -105,6 +111,11 @@ fn describe_failure(condition: &ConditionKind, actual_value: Option<&Value>) -> 
             Some(level) => format!("the sender's power level {level} is too low for {key:?}"),
             None => "the power levels are unknown; use --room".to_owned(),
         },
+        ConditionKind::TimeAndDay(condition) => {
+            let (zone, intervals) = (condition.time_zone(), to_json(&condition.intervals()));
+            let time = actual_value.map(to_json).unwrap_or_default();
+            format!("the time in {zone} is {time}, expected {intervals}")
+        }
         ConditionKind::Unknown { kind } => format!("the condition kind {kind:?} is unknown"),
     }
 }

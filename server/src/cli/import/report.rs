@@ -6,26 +6,26 @@ use belfry_store::{AddAccountError, Progress, StoreError};
 
 use crate::cli::CliError;
 use crate::cli::output::{format_count, print_message};
-use crate::cli::progress::ProgressBar;
+use crate::cli::progress::ProgressLine;
 
 /// Maximum number of messages about accounts that exist already.
 const MAX_MESSAGES: u64 = 20;
 
-/// The numbers of accounts by outcome, and the progress.
+/// Counts accounts by outcome, and shows the progress.
 pub(super) struct Report {
     total: u64,
     added: u64,
-    /// Accounts that were not added, because the name exists already.
+    /// Accounts that were not added because their names exist already.
     skipped: u64,
-    /// Accounts that were not added for a different reason.
+    /// Accounts that were not added for any other reason.
     rejected: u64,
-    bar: ProgressBar,
+    progress_line: ProgressLine,
 }
 
 impl Report {
     /// Creates a report for a file with this many accounts.
     pub(super) fn new(total: u64) -> Self {
-        Self { total, added: 0, skipped: 0, rejected: 0, bar: ProgressBar::new() }
+        Self { total, added: 0, skipped: 0, rejected: 0, progress_line: ProgressLine::new() }
     }
 
     /// Counts an outcome, and prints why an account was not added. Messages about accounts that
@@ -54,7 +54,7 @@ impl Report {
                 format!("rejected, {error}")
             }
         };
-        self.bar.clear();
+        self.progress_line.clear();
         print_message(format_args!("line {line}: {name} {reason}"));
         Ok(())
     }
@@ -62,10 +62,10 @@ impl Report {
     /// Shows the number of finished accounts on a terminal.
     pub(super) fn show_progress(&mut self) {
         let rows = self.added + self.skipped + self.rejected;
-        self.bar.show(Progress { step: "importing", rows, total: self.total });
+        self.progress_line.show(Progress { step: "importing", rows, total: self.total });
     }
 
-    /// Returns an error with the number of accounts added before it.
+    /// Adds the number of accounts added so far to an error.
     pub(super) fn interruption_error(
         &self,
         error: &(dyn std::error::Error + Send + Sync),
@@ -76,7 +76,7 @@ impl Report {
 
     /// Prints the totals. Returns an error if an account was rejected.
     pub(super) fn finish(mut self) -> Result<(), CliError> {
-        self.bar.clear();
+        self.progress_line.clear();
         let Self { added, skipped, rejected, .. } = self;
         if skipped > MAX_MESSAGES {
             let omitted = skipped - MAX_MESSAGES;

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 
 use serde_json::Value;
 
-use super::{json_line, tab_separated_line};
+use super::{format_json_line, format_tab_separated_line};
 use crate::escape::escape;
 
 /// The space between aligned columns.
@@ -48,8 +48,10 @@ impl Table {
         to_json: impl Fn(&T) -> Value,
     ) -> String {
         match self.format {
-            Format::Json => rows.iter().map(|row| json_line(&to_json(row))).collect(),
-            Format::Tabs => rows.iter().map(|row| tab_separated_line(&to_columns(row))).collect(),
+            Format::Json => rows.iter().map(|row| format_json_line(&to_json(row))).collect(),
+            Format::Tabs => {
+                rows.iter().map(|row| format_tab_separated_line(&to_columns(row))).collect()
+            }
             Format::Aligned => self.align(rows.iter().map(to_columns).collect()),
         }
     }

@@ -1,4 +1,4 @@
-//! Opens the store at startup, and waits for a PostgreSQL that is not running yet.
+//! Opens the store at startup, and waits for a PostgreSQL server that is not running yet.
 
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ async fn open_with_retries(database: &Database, options: &Options) -> Result<Sto
             }
             Ok(store) => {
                 if last_report.is_some() {
-                    tracing::info!(%database, "the database responds");
+                    tracing::info!(%database, "database responds");
                 }
                 return Ok(store);
             }

@@ -1,4 +1,4 @@
-//! SIGHUP: loads the settings again, applies those that can change while the server runs, and logs
+//! SIGHUP: reloads the settings, applies those that can change while the server runs, and logs
 //! which others need a restart.
 
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::service_manager;
 use crate::app::AppState;
 use crate::config::{Config, Overrides, SettingDigests, is_reloaded};
 
-/// Reloads at every SIGHUP, with the flags and variables given at startup. `warnings` are those
-/// that were logged at startup.
+/// Reloads at every SIGHUP, with the flags and variables given at startup. `warnings` were already
+/// logged at startup.
 pub(super) async fn reload_at_hangup(
     state: Arc<AppState>,
     overrides: Arc<Overrides>,

@@ -8,11 +8,11 @@ use sd_notify::NotifyState;
 
 use crate::http::HttpService;
 
-/// Reports that the configuration is being reloaded, until the server is ready again.
+/// Reports that the configuration is being reloaded; `Ready` ends this state.
 pub(super) fn notify_reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => notify(&[NotifyState::Reloading, now]),
-        Err(error) => tracing::warn!(%error, "the monotonic clock cannot be read"),
+        Err(error) => tracing::warn!(%error, "cannot read the monotonic clock"),
     }
 }
 
@@ -29,7 +29,7 @@ pub(super) async fn reset_watchdog(service: HttpService) {
 /// Sends states to the service manager.
 pub(super) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "the service manager cannot be notified");
+        tracing::warn!(%error, "cannot notify the service manager");
     }
 }
 

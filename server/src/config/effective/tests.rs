@@ -20,7 +20,7 @@ fn effective_values(config: &Config) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// Returns the example with this mark removed from lines in which a key or section follows it.
+/// Returns the example, with this mark removed before keys and sections.
 fn uncomment_example(mark: &str) -> String {
     let strip = |line: &'static str| match line.strip_prefix(mark) {
         Some(rest) if parse_key(rest).is_some() || rest.starts_with('[') => rest,

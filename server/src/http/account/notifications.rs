@@ -4,7 +4,9 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
-use belfry_core::rules::preferences::{PreferenceChange, PreferenceError, Preferences};
+use belfry_core::rules::preferences::{
+    PreferenceChange, PreferenceError, Preferences, QuietPeriod,
+};
 use belfry_core::rules::{Effect, RuleDocument, RuleError, RuleScope};
 use belfry_store::{Account, RuleWriteError, StoreError, StoredRulesets};
 
@@ -27,8 +29,9 @@ pub(crate) async fn get_notifications_page(
         let account = session.require_account(AccountSection::Notifications)?;
         let view = NotificationsView::from_query(&query, session.lang);
         render_notifications_page(&session, account, &view, StatusCode::OK, None).await
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// `POST /oauth/account/notifications`: makes the change in the field `change`. A rejected form is
@@ -59,8 +62,9 @@ pub(crate) async fn change_notifications(
                 .await
             }
         }
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 async fn save_form(
@@ -70,7 +74,6 @@ async fn save_form(
     pairs: &Pairs,
 ) -> Result<(PreferenceChange, Notice), SubmitError<RejectionReason>> {
     let change = PreferenceChange::from_form(pairs, session.state.clock.now());
-    // Only the global scope has built-in rules.
     let is_global = change.as_ref().is_ok_and(PreferenceChange::is_global);
     let scope = if is_global { RuleScope::Global } else { view.scope() };
     save_preference(session, account, &scope, change).await
@@ -157,7 +160,7 @@ async fn render_notifications_page(
     let rulesets = load_rulesets(session, account).await?;
     let empty_document = RuleDocument::new(view.scope());
     let document = rulesets.document(&view.scope()).unwrap_or(&empty_document);
-    let csrf = session.csrf_token();
+    let (csrf, now) = (session.csrf_token(), session.state.clock.now());
     let mut nav = session.nav(AccountSection::Notifications);
     // The notice is shown in the part that was changed, and not again after a rejected form.
     let notice = nav.notice.take_if(|_| view.part.is_some() || rejected_form.is_some());
@@ -167,9 +170,10 @@ async fn render_notifications_page(
         notice: notice.filter(|_| rejected_form.is_none()),
         form: pages::Form { action: &view.path(), csrf: &csrf, request: None },
         preferences: &Preferences::from_document(document),
+        quiet_period: QuietPeriod::from_document(document, now),
         view,
         profiles: &rulesets.profile_tags(),
-        now: session.state.clock.now(),
+        now,
         rejected_form,
     };
     render_large_page(session, status, &page, account.id)

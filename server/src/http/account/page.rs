@@ -1,9 +1,9 @@
-//! `/oauth/account`: the account and its authorised apps.
+//! `/oauth/account`: the account and its authorized apps.
 
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::client::Registrar;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::RuleScope;
 use belfry_core::rules::preferences::Pause;
@@ -76,7 +76,7 @@ async fn load_removed_app_name(
     }
     let Ok(app_id) = app.parse() else { return Ok(None) };
     let stored_app = session.state.store.app(app_id).await?.map(|app| app.app);
-    let named_app = stored_app.filter(|app| app.properties.origin != Origin::Matrix);
+    let named_app = stored_app.filter(|app| app.properties.registered_by != Registrar::Matrix);
     Ok(named_app.map(|app| app.details.name))
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
             let events = session.audit.success_event(AuditKind::TokenRevoke).into();
             let tokens = session.state.store.revoke_access(&events, account.id, app, now).await?;
             if tokens > 0 {
-                tracing::info!(account = account.id, app, tokens, "revoked the access of an app");
+                tracing::info!(account = account.id, app, tokens, "app access revoked");
                 let app = app.to_string();
                 let parameters = [("proof", session.link_proof(&app)), ("app", app)];
                 let path = with_parameters(&with_language(ACCOUNT, session.lang), parameters);
@@ -98,8 +98,9 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
             }
         }
         redirect_with_notice(&session, ACCOUNT, Notice::AppRemoved)
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// `POST /oauth/account/revoke_token`: revokes the account's token with the lookup key in the field
@@ -107,12 +108,13 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
 pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_account_for_form(AccountSection::Overview, &pairs)?;
-        if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "token")) {
+        if let Some(lookup_key) = LookupKey::from_text(last_value(&pairs, "token")) {
             let events = session.audit.success_event(AuditKind::TokenRevoke).into();
             let (store, now) = (&session.state.store, session.state.clock.now());
-            store.revoke_account_token(&events, account.id, lookup, now).await?;
+            store.revoke_account_token(&events, account.id, lookup_key, now).await?;
         }
         redirect_with_notice(&session, ACCOUNT, Notice::TokenRevoked)
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }

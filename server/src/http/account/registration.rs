@@ -7,10 +7,10 @@ use belfry_core::oauth::validation::ValidationErrors;
 use belfry_store::Email;
 
 use crate::app::AppState;
-use crate::auth::authentication::{Authenticated, SignUpError};
+use crate::auth::authentication::{AuthenticationProof, SignUpError};
 use crate::http::extract::audit::RequestAudit;
 
-/// The error for a user name that another account already has.
+/// The error for a user name that another account has or had.
 pub(crate) const NAME_TAKEN: InvalidField =
     InvalidField { field: Field::Username, error: FieldError::Taken };
 
@@ -28,10 +28,11 @@ pub(crate) async fn create_account(
     state: &AppState,
     audit: &RequestAudit,
     new_account: NewAccount,
-) -> Result<Authenticated, SignUpError> {
+) -> Result<AuthenticationProof, SignUpError> {
     let (name, email, password) = new_account.into_parts();
     let events = audit.success_event(AuditKind::SignUp).into();
-    // Another account may have the same unverified address. An error would reveal that account.
+    // Unverified addresses need not be unique: a uniqueness error would reveal that the address
+    // has an account.
     let email = email.map(Email::Unverified);
     state.authenticator().sign_up(&events, name, email, Some(password)).await
 }

@@ -15,7 +15,7 @@ use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, render_large_page, respond};
 use crate::pages::{
-    self, AccountSection, NewRuleFields, Notice, RejectionReason, RulePage, RulesPage, RulesView,
+    self, AccountSection, NewRuleForm, Notice, RejectionReason, RulePage, RulesPage, RulesView,
     rule_anchor,
 };
 use crate::paths::with_parameters;
@@ -24,10 +24,11 @@ use crate::paths::with_parameters;
 pub(crate) async fn get_rules_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Rules)?;
-        let (view, fields) = (RulesView::from_query(&query), NewRuleFields::default());
-        render_rules_page(&session, account, StatusCode::OK, &view, None, fields).await
-    };
-    respond(&session, result.await)
+        let (view, new_rule) = (RulesView::from_query(&query), NewRuleForm::default());
+        render_rules_page(&session, account, StatusCode::OK, &view, None, new_rule).await
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// `GET /oauth/account/rules/rule`: the JSON of one rule, and the form that deletes it.
@@ -54,8 +55,9 @@ pub(crate) async fn get_rule_page(session: BrowserSession, Query(query): Query) 
             rules_path: &RulesView::default().after_change(&rule_ref).path(session.lang),
         };
         render_large_page(&session, StatusCode::OK, &page, account.id)
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// `POST /oauth/account/rules`: adds, enables, disables or deletes a rule.
@@ -83,8 +85,9 @@ pub(crate) async fn change_rules(
                 Err(CommonError::Malformed(message.to_owned()).into())
             }
         }
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// Adds a rule that mutes or highlights a word, a person or a room on all devices.
@@ -105,8 +108,9 @@ async fn add_rule(
         Err(error) => {
             let reason = error.into_reason()?;
             let text = reason.text("", session.layout(session.lang).language);
-            let fields = NewRuleFields::from_rejected(pairs, text);
-            render_rules_page(session, account, rejection_status(&reason), view, None, fields).await
+            let new_rule = NewRuleForm::from_rejected(pairs, text);
+            render_rules_page(session, account, rejection_status(&reason), view, None, new_rule)
+                .await
         }
     }
 }
@@ -168,8 +172,9 @@ async fn render_rejected_change(
 ) -> Result<Response, PageError> {
     let reason = error.into_reason()?;
     let text = reason.text(&rule.id, session.layout(session.lang).language);
-    let (view, fields) = (view.after_change(rule), NewRuleFields::default());
-    render_rules_page(session, account, rejection_status(&reason), &view, Some(text), fields).await
+    let (view, new_rule) = (view.after_change(rule), NewRuleForm::default());
+    render_rules_page(session, account, rejection_status(&reason), &view, Some(text), new_rule)
+        .await
 }
 
 async fn render_rules_page(
@@ -178,7 +183,7 @@ async fn render_rules_page(
     status: StatusCode,
     view: &RulesView,
     rejection: Option<String>,
-    new_rule: NewRuleFields,
+    new_rule: NewRuleForm,
 ) -> Result<Response, PageError> {
     let rulesets = load_rulesets(session, account).await?;
     let user_id = matrix::user_id(&account.name, session.state.server_name());

@@ -11,11 +11,11 @@ use belfry_core::oauth::account::{DELETION_DELAY, check_email, check_password};
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{LookupKey, Secret};
-use belfry_store::{Account, AccountUpdateOutcome, StoreError, UpdateOutcome};
+use belfry_store::{Account, AccountUpdateOutcome, StoreError, WriteOutcome};
 
 pub(crate) use self::data::download_data;
 use crate::auth::authentication::{
-    Authenticated, AuthenticationError, Guess, GuessGuard, VerifyError,
+    AuthenticationError, AuthenticationProof, Guess, GuessGuard, VerifyError,
 };
 use crate::http::error::{PageError, SubmitError, security_status};
 use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
@@ -24,7 +24,7 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{
     redirect, redirect_with_notice, render_page, respond, with_retry_after,
 };
-use crate::pages::{self, AccountSection, MAX_SESSIONS, Notice, SecurityError, SecurityPage};
+use crate::pages::{self, AccountSection, MAX_SESSIONS, Notice, SecurityFormError, SecurityPage};
 use crate::paths::{ACCOUNT_SECURITY, END_SESSION, SIGN_OUT, with_language};
 
 /// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
@@ -36,7 +36,7 @@ pub(crate) async fn get_security_page(session: BrowserSession) -> Response {
 async fn render_security_page(
     session: &BrowserSession,
     entered_email: Option<&str>,
-    errors: &[SecurityError],
+    errors: &[SecurityFormError],
 ) -> Result<Response, PageError> {
     let account = session.require_account(AccountSection::Security)?;
     let now = session.state.clock.now();
@@ -44,7 +44,7 @@ async fn render_security_page(
     let max_sessions = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
     let mut sessions = session.state.store.account_sessions(account.id, now, max_sessions).await?;
     let current_session = session.hashed_cookie().lookup_key;
-    sessions.sort_by_key(|session| session.lookup != current_session);
+    sessions.sort_by_key(|session| session.lookup_key != current_session);
     let csrf = session.csrf_token();
     let end_session_path = with_language(END_SESSION, session.lang);
     let page = SecurityPage {
@@ -71,7 +71,7 @@ async fn render_security_page(
 async fn respond_to_form(
     session: &BrowserSession,
     entered_email: Option<&str>,
-    result: Result<Response, SubmitError<Vec<SecurityError>>>,
+    result: Result<Response, SubmitError<Vec<SecurityFormError>>>,
 ) -> Response {
     let result = match result {
         Ok(response) => Ok(response),
@@ -90,24 +90,24 @@ pub(crate) async fn change_password(
     PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = handle_password_form(&session, &guard, &pairs).await;
+    let result = submit_password_form(&session, &guard, &pairs).await;
     respond_to_form(&session, None, result).await
 }
 
-async fn handle_password_form(
+async fn submit_password_form(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
-) -> Result<Response, SubmitError<Vec<SecurityError>>> {
+) -> Result<Response, SubmitError<Vec<SecurityFormError>>> {
     let account = session.require_account_for_form(AccountSection::Security, pairs)?;
     let [current_password, new_password] =
         ["current_password", "new_password"].map(|name| Secret::new(last_value(pairs, name)));
     let mut errors = Vec::new();
     if let Err(error) = check_password(&new_password, account.identifiers()) {
-        errors.push(SecurityError::NewPassword(error));
+        errors.push(SecurityFormError::NewPassword(error));
     }
     if last_value(pairs, "password_again") != new_password.reveal() {
-        errors.push(SecurityError::DifferentPasswords);
+        errors.push(SecurityFormError::DifferentPasswords);
     }
     let kind = Some(AuditKind::PasswordChange);
     if !errors.is_empty() {
@@ -115,24 +115,22 @@ async fn handle_password_form(
         match confirm_password(session, guard, account, current_password, kind).await {
             Ok(_) => {}
             Err(VerifyError::Rejected(error)) => {
-                errors.insert(0, SecurityError::CurrentPassword(error));
+                errors.insert(0, SecurityFormError::CurrentPassword(error));
             }
             Err(VerifyError::Store(error)) => return Err(error.into()),
         }
         return Err(SubmitError::Rejected(errors));
     }
     let result = match confirm_password(session, guard, account, current_password, kind).await {
-        Ok(authenticated) => {
-            replace_password(session, &authenticated.account, new_password.clone()).await
-        }
+        Ok(proof) => replace_password(session, &proof.account, new_password.clone()).await,
         Err(error) => Err(error),
     };
     match result {
         // A double submit: the first submission has already set the new password.
         Err(VerifyError::Rejected(AuthenticationError::WrongPassword))
             if is_current_password(session, guard, account.id, new_password).await? => {}
-        Err(error) => return Err(password_rejection(error, SecurityError::CurrentPassword)),
-        Ok(()) => tracing::info!(account = account.id, "changed a password"),
+        Err(error) => return Err(password_rejection(error, SecurityFormError::CurrentPassword)),
+        Ok(()) => tracing::info!(account = account.id, "password changed"),
     }
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::PasswordChanged)?)
 }
@@ -145,33 +143,33 @@ pub(crate) async fn change_email(
     PageForm(pairs): PageForm,
 ) -> Response {
     let email = last_value(&pairs, "email").trim();
-    let result = handle_email_form(&session, &guard, &pairs, email).await;
+    let result = submit_email_form(&session, &guard, &pairs, email).await;
     respond_to_form(&session, Some(email), result).await
 }
 
-async fn handle_email_form(
+async fn submit_email_form(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
     email: &str,
-) -> Result<Response, SubmitError<Vec<SecurityError>>> {
+) -> Result<Response, SubmitError<Vec<SecurityFormError>>> {
     let account = session.require_account_for_form(AccountSection::Security, pairs)?;
     let email = Some(email).filter(|email| !email.is_empty());
     if let Some(error) = email.and_then(|email| check_email(email).err()) {
-        return Err(SubmitError::Rejected(vec![SecurityError::Email(error)]));
+        return Err(SubmitError::Rejected(vec![SecurityFormError::Email(error)]));
     }
     let password = Secret::new(last_value(pairs, "current_password"));
     let kind = AuditKind::EmailChange;
-    let authenticated = confirm_password(session, guard, account, password, Some(kind))
+    let proof = confirm_password(session, guard, account, password, Some(kind))
         .await
-        .map_err(|error| password_rejection(error, SecurityError::EmailPassword))?;
+        .map_err(|error| password_rejection(error, SecurityFormError::EmailPassword))?;
     // An unchanged address stays verified.
     if email.is_none() || email.map(str::to_lowercase) != account.email {
         let events = session.audit.success_event(kind).into();
         let store = &session.state.store;
-        let outcome = store.change_email(&events, &authenticated.account, email).await?;
-        if outcome == UpdateOutcome::NotFound {
-            let reason = SecurityError::EmailPassword(AuthenticationError::WrongPassword);
+        let outcome = store.change_email(&events, &proof.account, email).await?;
+        if outcome == WriteOutcome::NotFound {
+            let reason = SecurityFormError::EmailPassword(AuthenticationError::WrongPassword);
             return Err(SubmitError::Rejected(vec![reason]));
         }
     }
@@ -181,8 +179,8 @@ async fn handle_email_form(
 /// Returns the error for a form whose password was not verified.
 fn password_rejection(
     error: VerifyError,
-    to_security_error: fn(AuthenticationError) -> SecurityError,
-) -> SubmitError<Vec<SecurityError>> {
+    to_security_error: fn(AuthenticationError) -> SecurityFormError,
+) -> SubmitError<Vec<SecurityFormError>> {
     match error {
         VerifyError::Rejected(error) => SubmitError::Rejected(vec![to_security_error(error)]),
         VerifyError::Store(error) => error.into(),
@@ -201,14 +199,14 @@ async fn replace_password(
     let (store, now) = (&session.state.store, session.state.clock.now());
     let current_session = session.hashed_cookie().lookup_key;
     match store.change_password(&events, verified_account, &hash, current_session, now).await? {
-        UpdateOutcome::Updated => Ok(()),
-        UpdateOutcome::NotFound => Err(VerifyError::Rejected(AuthenticationError::WrongPassword)),
+        WriteOutcome::Written => Ok(()),
+        WriteOutcome::NotFound => Err(VerifyError::Rejected(AuthenticationError::WrongPassword)),
     }
 }
 
 /// Returns whether another request has already made `new_password` the account's password. The
 /// check costs as much as hashing a new password, and counts as another attempt. If the password is
-/// right, both attempts are refunded.
+/// correct, both attempts are refunded.
 async fn is_current_password(
     session: &BrowserSession,
     guard: &AbuseGuard,
@@ -235,7 +233,7 @@ async fn confirm_password(
     account: &Account,
     password: Secret,
     kind: Option<AuditKind>,
-) -> Result<Authenticated, VerifyError> {
+) -> Result<AuthenticationProof, VerifyError> {
     let (guess, lookup) = (Guess::Confirmation(account), ready(Ok(Some(account.clone()))));
     session.state.authenticator().verify(guard, guess, kind, lookup, password).await
 }
@@ -248,17 +246,17 @@ pub(crate) async fn end_session(
 ) -> Response {
     let result = async {
         let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
-        if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "session")) {
-            if lookup == session.hashed_cookie().lookup_key {
+        if let Some(lookup_key) = LookupKey::from_text(last_value(&pairs, "session")) {
+            if lookup_key == session.hashed_cookie().lookup_key {
                 session.sign_out().await?;
                 return redirect(&session, &with_language(SIGN_OUT, session.lang));
             }
             let store = &session.state.store;
-            store.end_session(&remote_sign_out_events(&session), account.id, lookup).await?;
+            store.end_session(&remote_sign_out_events(&session), account.id, lookup_key).await?;
         }
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionEnded)
-    };
-    let result = result.await;
+    }
+    .await;
     respond(&session, result)
 }
 
@@ -276,8 +274,9 @@ pub(crate) async fn end_other_sessions(
         let events = remote_sign_out_events(&session);
         store.end_other_sessions(&events, account.id, current_session, now).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionsEnded)
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// Returns the audit event for a user who ends sessions in other browsers.
@@ -293,33 +292,33 @@ pub(crate) async fn request_deletion(
     PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = handle_deletion_form(&session, &guard, &pairs).await;
+    let result = submit_deletion_form(&session, &guard, &pairs).await;
     respond_to_form(&session, None, result).await
 }
 
-async fn handle_deletion_form(
+async fn submit_deletion_form(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
-) -> Result<Response, SubmitError<Vec<SecurityError>>> {
+) -> Result<Response, SubmitError<Vec<SecurityFormError>>> {
     let account = session.require_account_for_form(AccountSection::Security, pairs)?;
     let (password, kind) =
         (Secret::new(last_value(pairs, "password")), AuditKind::AccountDeleteRequest);
-    let authenticated = confirm_password(session, guard, account, password, Some(kind))
+    let proof = confirm_password(session, guard, account, password, Some(kind))
         .await
-        .map_err(|error| password_rejection(error, SecurityError::Deletion))?;
+        .map_err(|error| password_rejection(error, SecurityFormError::Deletion))?;
     let (store, events) = (&session.state.store, session.audit.success_event(kind).into());
     let delete_at = expiry_after(session.state.clock.now(), DELETION_DELAY);
-    match store.request_account_deletion(&events, &authenticated.account, delete_at).await? {
+    match store.request_account_deletion(&events, &proof.account, delete_at).await? {
         // The page shows when the account is deleted.
         AccountUpdateOutcome::Updated => {
             Ok(redirect(session, &with_language(ACCOUNT_SECURITY, session.lang))?)
         }
         AccountUpdateOutcome::LastAdmin => {
-            Err(SubmitError::Rejected(vec![SecurityError::LastAdmin]))
+            Err(SubmitError::Rejected(vec![SecurityFormError::LastAdmin]))
         }
         AccountUpdateOutcome::NotFound => {
-            let reason = SecurityError::Deletion(AuthenticationError::WrongPassword);
+            let reason = SecurityFormError::Deletion(AuthenticationError::WrongPassword);
             Err(SubmitError::Rejected(vec![reason]))
         }
     }
@@ -335,6 +334,7 @@ pub(crate) async fn cancel_deletion(
         let events = session.audit.success_event(AuditKind::AccountDeleteCancel).into();
         session.state.store.cancel_account_deletion(&events, account.id).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::DeletionCancelled)
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }

@@ -5,11 +5,11 @@ use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
-use belfry_store::{Account, SignInOutcome, UpdateOutcome};
+use belfry_store::{Account, SignInOutcome, WriteOutcome};
 use url::Url;
 
 use crate::auth::authentication::{
-    Authenticated, AuthenticationError, GuessGuard, Login, VerifyError,
+    AuthenticationError, AuthenticationProof, GuessGuard, Login, VerifyError,
 };
 use crate::config::RegistrationPolicy;
 use crate::http::error::{PageError, sign_in_status};
@@ -40,8 +40,8 @@ fn redirect_back(session: &BrowserSession, lang: Option<Language>) -> Result<Res
     redirect(session, &with_parameters(&with_language(section.path(), lang), notice))
 }
 
-/// Renders the sign-in page, on its own or for a pending authorization, with the error if an
-/// attempt failed.
+/// Renders the sign-in page, for a pending authorization if there is one, and with the error of a
+/// failed attempt.
 pub(crate) fn render_sign_in_page(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
@@ -110,11 +110,11 @@ pub(crate) async fn sign_in(
     PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = handle_sign_in(&mut session, &guard, &pairs).await;
+    let result = submit_sign_in(&mut session, &guard, &pairs).await;
     respond(&session, result)
 }
 
-async fn handle_sign_in(
+async fn submit_sign_in(
     session: &mut BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
@@ -136,10 +136,9 @@ async fn handle_sign_in(
     let login = Login::NameOrEmail(name);
     let authenticator = guard.audit.state.authenticator();
     let failure = match authenticator.sign_in(guard, sign_ins, login, password).await {
-        Ok(authenticated) => {
-            let account_id = authenticated.account.id;
-            let response =
-                start_session(session, pending.as_ref(), request_handle, authenticated).await?;
+        Ok(proof) => {
+            let account_id = proof.account.id;
+            let response = start_session(session, pending.as_ref(), request_handle, proof).await?;
             if let Some(response) = response {
                 return Ok(response);
             }
@@ -164,8 +163,8 @@ pub(super) async fn load_pending_authorization(
     }
 }
 
-/// Redirects a browser that is already signed in to the authorization with this handle, or to the
-/// account if the handle is empty.
+/// Redirects an already signed-in browser to the authorization request with this handle, or to the
+/// account page if the handle is empty.
 pub(super) async fn redirect_signed_in(
     session: &BrowserSession,
     request_handle: &str,
@@ -178,16 +177,17 @@ pub(super) async fn redirect_signed_in(
 }
 
 /// Signs the account in, and redirects the browser to the pending authorization, or to the account.
-/// Returns `None` if the password has changed since it was verified.
+/// Returns `None` if the password was changed or the account disabled after the password was
+/// verified.
 pub(super) async fn start_session(
     session: &mut BrowserSession,
     pending: Option<&PendingAuthorization>,
     request_handle: &str,
-    authenticated: Authenticated,
+    proof: AuthenticationProof,
 ) -> Result<Option<Response>, PageError> {
-    let (old_cookie, account_id) = (session.hashed_cookie(), authenticated.account.id);
+    let (old_cookie, account_id) = (session.hashed_cookie(), proof.account.id);
     let lang = pending.map_or(session.lang, PendingAuthorization::lang);
-    if session.sign_in(authenticated, lang).await? == SignInOutcome::PasswordChanged {
+    if session.sign_in(proof, lang).await? == SignInOutcome::Rejected {
         return Ok(None);
     }
     session.state.metrics.authentication.page_sign_ins.success.inc();
@@ -200,8 +200,8 @@ pub(super) async fn start_session(
     response.map(Some)
 }
 
-/// Returns whether the request does not come from a different site, and the account with this name
-/// or e-mail address is already signed in.
+/// Returns whether the account with this name or e-mail address is already signed in. False for a
+/// request from another origin.
 pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_named =
@@ -219,7 +219,7 @@ pub(crate) async fn rebind_request(
     let store = &session.state.store;
     let request = SplitToken::parse(request_handle).ok_or(PageError::Expired)?.hashed_secret();
     match store.rebind_request(request, old_cookie, session.hashed_cookie(), account_id).await? {
-        UpdateOutcome::Updated => redirect(session, &resume_path(request_handle, session.lang)),
-        UpdateOutcome::NotFound => Err(PageError::Expired),
+        WriteOutcome::Written => redirect(session, &resume_path(request_handle, session.lang)),
+        WriteOutcome::NotFound => Err(PageError::Expired),
     }
 }

@@ -39,7 +39,7 @@ pub(crate) async fn sign_out(mut session: BrowserSession, PageForm(pairs): PageF
         let removal_header = Cookie::Code.set_cookie_header(&session.state.base_url, "", 0);
         response.headers_mut().append(header::SET_COOKIE, removal_header);
         Ok(response)
-    };
-    let result = result.await;
+    }
+    .await;
     respond(&session, result)
 }

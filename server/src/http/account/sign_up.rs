@@ -15,7 +15,7 @@ use super::sign_in::{
     is_signed_in_as, load_pending_authorization, redirect_signed_in, start_session,
 };
 use crate::auth::authentication::{
-    Authenticated, AuthenticationError, Guess, SignUpError, VerifyError,
+    AuthenticationError, AuthenticationProof, Guess, SignUpError, VerifyError,
 };
 use crate::config::RegistrationPolicy;
 use crate::http::error::{LimitExceeded, PageError, SubmitError, sign_in_status};
@@ -46,8 +46,9 @@ pub(crate) async fn get_sign_up_page(session: BrowserSession, Query(query): Quer
             &SignUp::from_pairs(&Pairs::new()),
             &FormErrors::default(),
         )
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// `POST /oauth/sign_up`: creates an account and signs in to it.
@@ -56,7 +57,7 @@ pub(crate) async fn sign_up(
     PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = handle_sign_up(&mut session, &guard, &pairs).await;
+    let result = submit_sign_up(&mut session, &guard, &pairs).await;
     respond(&session, result)
 }
 
@@ -79,7 +80,7 @@ impl FormErrors {
     }
 }
 
-async fn handle_sign_up(
+async fn submit_sign_up(
     session: &mut BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
@@ -97,19 +98,17 @@ async fn handle_sign_up(
     }
     require_open_registration(session)?;
     let pending = load_pending_authorization(session, request_handle).await?;
-    let authenticated = match create_from_form(session, guard, pairs, sign_up.clone()).await {
-        Ok(authenticated) => authenticated,
+    let proof = match create_from_form(session, guard, pairs, sign_up.clone()).await {
+        Ok(proof) => proof,
         Err(error) => {
             let errors = error.into_reason()?;
             match authenticate_double_submit(session, guard, &sign_up, &errors).await? {
-                Some(authenticated) => authenticated,
+                Some(proof) => proof,
                 None => return render_sign_up_page(session, pending.as_ref(), &sign_up, &errors),
             }
         }
     };
-    if let Some(response) =
-        start_session(session, pending.as_ref(), request_handle, authenticated).await?
-    {
+    if let Some(response) = start_session(session, pending.as_ref(), request_handle, proof).await? {
         return Ok(response);
     }
     // Someone else has just changed the password of the new account.
@@ -124,7 +123,7 @@ async fn create_from_form(
     guard: &AbuseGuard,
     pairs: &Pairs,
     sign_up: SignUp,
-) -> Result<Authenticated, SubmitError<FormErrors>> {
+) -> Result<AuthenticationProof, SubmitError<FormErrors>> {
     let has_rules = session.state.config.instance.rules_url.is_some();
     let sign_up = if has_rules { sign_up } else { sign_up.with_rules_accepted() };
     let passwords_differ = last_value(pairs, "password_again") != sign_up.password.reveal();
@@ -154,7 +153,7 @@ async fn authenticate_double_submit(
     guard: &AbuseGuard,
     sign_up: &SignUp,
     errors: &FormErrors,
-) -> Result<Option<Authenticated>, StoreError> {
+) -> Result<Option<AuthenticationProof>, StoreError> {
     if errors.field_errors != [NAME_TAKEN] {
         return Ok(None);
     }
@@ -169,7 +168,7 @@ async fn authenticate_double_submit(
     let (guess, lookup) = (Guess::SignIn(name), ready(Ok(Some(account))));
     let password = sign_up.password.clone();
     match state.authenticator().verify(guard, guess, None, lookup, password).await {
-        Ok(authenticated) => Ok(Some(authenticated)),
+        Ok(proof) => Ok(Some(proof)),
         Err(VerifyError::Rejected(_)) => Ok(None),
         Err(VerifyError::Store(error)) => Err(error),
     }

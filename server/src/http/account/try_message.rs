@@ -19,25 +19,26 @@ use crate::http::error::PageError;
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{render_large_page, respond};
-use crate::pages::{self, AccountSection, Trial, TryErrors, TryFields, TryPage};
+use crate::pages::{self, AccountSection, Trial, TrialErrors, TrialFields, TrialPage};
 use crate::paths::{ACCOUNT_TRY, with_language};
 
 /// `GET /oauth/account/try`
-pub(crate) async fn get_try_page(session: BrowserSession) -> Response {
+pub(crate) async fn get_trial_page(session: BrowserSession) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Try)?;
         let rulesets = load_rulesets(&session, account).await?;
         let server = session.state.server_name();
-        let fields = TryFields {
+        let fields = TrialFields {
             sender: format!("@someone:{server}"),
             room: format!("!room:{server}"),
             members: "3".to_owned(),
             name: account.name.clone(),
-            ..TryFields::default()
+            ..TrialFields::default()
         };
-        render_try_page(&session, account, &rulesets, &fields, &Trial::NotRun, StatusCode::OK)
-    };
-    respond(&session, result.await)
+        render_trial_page(&session, account, &rulesets, &fields, &Trial::NotRun, StatusCode::OK)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// `POST /oauth/account/try`: shows the result for the message in the form.
@@ -56,15 +57,16 @@ pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageFo
                 Err(error) => return Err(error.into()),
             },
         };
-        render_try_page(&session, account, &rulesets, &fields, &trial, status)
-    };
-    respond(&session, result.await)
+        render_trial_page(&session, account, &rulesets, &fields, &trial, status)
+    }
+    .await;
+    respond(&session, result)
 }
 
-fn read_fields(pairs: &Pairs) -> TryFields {
+fn read_fields(pairs: &Pairs) -> TrialFields {
     let value = |name: &str| last_value(pairs, name);
     let profile = decode_segment(value("profile"));
-    TryFields {
+    TrialFields {
         text: value("text").to_owned(),
         sender: value("sender").trim().to_owned(),
         may_notify_room: !value("may_notify_room").is_empty(),
@@ -76,7 +78,7 @@ fn read_fields(pairs: &Pairs) -> TryFields {
 }
 
 /// Returns the message in the form. Sender, room and number of members may be blank.
-fn parse_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
+fn parse_message(fields: &TrialFields) -> Result<TrialMessage, TrialErrors> {
     fn parse_optional<T, E>(
         text: &str,
         parse: impl Fn(&str) -> Result<T, E>,
@@ -98,7 +100,7 @@ fn parse_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
             display_name: fields.name.clone(),
             profile_tag: fields.profile.parse().ok(),
         }),
-        (sender, room, members) => Err(TryErrors {
+        (sender, room, members) => Err(TrialErrors {
             is_text_blank,
             sender: sender.err(),
             room: room.err(),
@@ -118,24 +120,24 @@ async fn evaluate_message(
     let start = Instant::now();
     let slot = state.evaluation_pool.enter_for_account(account.id)?;
     let user_id = matrix::user_id(&account.name, state.server_name());
-    let rulesets = rulesets.clone();
+    let (rulesets, now) = (rulesets.clone(), state.clock.now());
     let evaluate =
-        move || EffectiveRules::new(&user_id, rulesets.documents()).try_message(&message);
+        move || EffectiveRules::new(&user_id, rulesets.documents()).try_message(&message, now);
     let result = slot.run(evaluate).await?;
-    state.metrics.evaluation.record_explanation(start, result.exceeds_work_limit());
+    state.metrics.evaluation.record_explanation(start, result.exceeds_work_budget());
     Ok(result)
 }
 
-fn render_try_page(
+fn render_trial_page(
     session: &BrowserSession,
     account: &Account,
     rulesets: &StoredRulesets,
-    fields: &TryFields,
+    fields: &TrialFields,
     trial: &Trial,
     status: StatusCode,
 ) -> Result<Response, PageError> {
     let action = with_language(ACCOUNT_TRY, session.lang);
-    let page = TryPage {
+    let page = TrialPage {
         layout: session.layout(session.lang),
         nav: session.nav(AccountSection::Try),
         form: pages::Form { action: &action, csrf: &session.csrf_token(), request: None },

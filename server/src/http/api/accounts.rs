@@ -43,15 +43,14 @@ pub(crate) async fn sign_up(
     let invalid_account = |errors| ApiError::invalid_account(&errors, language);
     let new_account =
         validate_sign_up(&state, SignUp::from_pairs(&pairs)).map_err(invalid_account)?;
-    let authenticated =
-        create_account(&state, &audit, new_account).await.map_err(|error| match error {
-            SignUpError::NameTaken => invalid_account(ValidationErrors(vec![NAME_TAKEN])),
-            SignUpError::Busy(error) => error.into(),
-            SignUpError::Store(error) => error.into(),
-        })?;
+    let proof = create_account(&state, &audit, new_account).await.map_err(|error| match error {
+        SignUpError::NameTaken => invalid_account(ValidationErrors(vec![NAME_TAKEN])),
+        SignUpError::Busy(error) => error.into(),
+        SignUpError::Store(error) => error.into(),
+    })?;
     let (tokens, events) =
         (state.token_issuer(), audit.success_event(AuditKind::TokenIssue).into());
-    let account_id = authenticated.account.id;
+    let account_id = proof.account.id;
     let token = tokens.issue(&events, app.id, account_id, app.sign_up_scopes()).await?;
     state.metrics.authentication.tokens.sign_up.inc();
     Ok(Json(token.into()))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::app::{App, Registration};
-use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::app::{App, AppRegistration};
+use belfry_core::oauth::client::Registrar;
 use belfry_core::secret::SplitToken;
 use serde::Serialize;
 
@@ -27,8 +27,8 @@ pub(crate) struct Application {
     website: Option<String>,
     scopes: Vec<String>,
     redirect_uris: Vec<String>,
-    /// Empty, because Belfry sends no web push; clients expect the field.
-    vapid_key: &'static str,
+    /// The VAPID key for subscriptions; empty if delivery is not configured.
+    vapid_key: String,
     redirect_uri: String,
     #[serde(flatten)]
     credentials: Option<Credentials>,
@@ -43,7 +43,7 @@ struct Credentials {
 }
 
 impl Application {
-    fn new(app: App, secret: Option<&SplitToken>) -> Self {
+    fn new(state: &AppState, app: App, secret: Option<&SplitToken>) -> Self {
         let App { id, client_id, details, .. } = app;
         let uris: Vec<String> =
             details.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect();
@@ -59,7 +59,7 @@ impl Application {
             scopes: details.scopes.names().map(Cow::into_owned).collect(),
             redirect_uri: uris.join("\n"),
             redirect_uris: uris,
-            vapid_key: "",
+            vapid_key: state.vapid_key().unwrap_or_default(),
             credentials,
         }
     }
@@ -76,12 +76,12 @@ pub(crate) async fn register_app(
         return Err(ApiError::AppRegistrationClosed);
     }
     guard.count_app_registration().await?;
-    let result = Registration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
+    let result = AppRegistration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
     let details = result.map_err(|errors| ApiError::invalid_app(&errors, language))?;
     let (events, now) =
         (guard.audit.success_event(AuditKind::AppRegister).into(), state.clock.now());
-    let (app, secret) = state.store.create_app(&events, now, details, Origin::Api).await?;
-    Ok(Json(Application::new(app, Some(&secret))))
+    let (app, secret) = state.store.create_app(&events, now, details, Registrar::Api).await?;
+    Ok(Json(Application::new(&state, app, Some(&secret))))
 }
 
 /// `GET /api/v1/apps/verify_credentials`: the app that the token was issued to. No scope is
@@ -91,5 +91,5 @@ pub(crate) async fn verify_credentials(
     bearer: Bearer,
 ) -> Result<Json<Application>, ApiError> {
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?;
-    Ok(Json(Application::new(app.app, None)))
+    Ok(Json(Application::new(&state, app.app, None)))
 }

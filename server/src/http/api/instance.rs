@@ -4,12 +4,14 @@
 
 use std::sync::Arc;
 
+use axum::extract::State;
+use axum::response::IntoResponse;
 use axum::routing::MethodRouter;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
-use crate::http::json::constant_route;
+use crate::http::json::{Json, REVALIDATE, constant_route};
 use crate::paths;
 
 /// The Mastodon version whose features clients may expect, followed by Belfry's version.
@@ -38,22 +40,26 @@ pub(crate) fn v1_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
     }))
 }
 
-/// `GET /api/v2/instance`
-pub(crate) fn v2_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
+/// `GET /api/v2/instance`. Not constant, because the VAPID key can change.
+pub(crate) async fn v2(State(state): State<Arc<AppState>>) -> impl IntoResponse {
     let instance = &state.config.instance;
-    constant_route(&json!({
+    let mut configuration = instance_configuration();
+    if let Some(public_key) = state.vapid_key() {
+        configuration["vapid"] = json!({ "public_key": public_key });
+    }
+    let document = json!({
         "domain": state.server_name(),
         "title": instance.title,
         "version": VERSION,
         "source_url": "",
         "description": instance.description,
         "usage": { "users": { "active_month": 0 } },
-        "thumbnail": { "url": thumbnail_url(state) },
+        "thumbnail": { "url": thumbnail_url(&state) },
         "icon": [],
         "languages": ["en"],
-        "configuration": instance_configuration(),
+        "configuration": configuration,
         "registrations": {
-            "enabled": is_registration_open(state),
+            "enabled": is_registration_open(&state),
             "approval_required": false,
             "message": null,
             "url": instance.sign_up_url,
@@ -61,7 +67,8 @@ pub(crate) fn v2_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
         "api_versions": { "mastodon": 2 },
         "contact": { "email": "", "account": null },
         "rules": [],
-    }))
+    });
+    (REVALIDATE, Json(document))
 }
 
 /// `GET /.well-known/nodeinfo`: the link to the nodeinfo document.

@@ -44,6 +44,11 @@ pub(crate) enum ApiError {
     LastAdmin,
     #[error("App registration is closed on this server; only its operator can add apps")]
     AppRegistrationClosed,
+    #[error(
+        "Push notifications are not configured on this server; its operator can enable them with \
+         push.contact"
+    )]
+    DeliveryOff,
     /// Validation failed: a sentence with all errors, and the errors by field.
     #[error("{0}")]
     Invalid(String, Option<Value>),
@@ -67,6 +72,7 @@ impl IntoResponse for ApiError {
                 StatusCode::FORBIDDEN
             }
             Self::RecordNotFound => StatusCode::NOT_FOUND,
+            Self::DeliveryOff => StatusCode::SERVICE_UNAVAILABLE,
             Self::MissingToken | Self::InvalidToken | Self::Token(_) => StatusCode::UNAUTHORIZED,
             Self::UserRequired | Self::LastAdmin | Self::Invalid(_, None) => {
                 StatusCode::UNPROCESSABLE_ENTITY
@@ -127,7 +133,7 @@ impl ApiError {
 }
 
 /// Errors other than those of the store become [`ApiError::InvalidToken`]: the token was valid when
-/// the request was authorised, so its app or the new account has been disabled or deleted since.
+/// the request was authorized, so its app or the new account has been disabled or deleted since.
 impl From<IssueError> for ApiError {
     fn from(error: IssueError) -> Self {
         match error {

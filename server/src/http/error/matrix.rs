@@ -8,6 +8,7 @@ use belfry_core::oauth::account;
 use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::percent::PercentError;
+use belfry_core::push::pusher::{ActivationError, PusherError};
 use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use belfry_store::{RuleWriteError, StoreError};
 use serde_json::json;
@@ -18,10 +19,11 @@ use crate::account_memory::unread_responses::TooManyUnreadResponses;
 use crate::auth::authentication::{AuthenticationError, SignUpError, VerifyError};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
+use crate::delivery::EnqueueError;
 use crate::evaluation::pool::EvaluationError;
 use crate::http::json::Json;
 
-/// An error of the push rules or of the other endpoints for Matrix clients.
+/// An error of an endpoint for Matrix clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MatrixError {
     #[error(transparent)]
@@ -56,7 +58,7 @@ pub(crate) enum MatrixError {
     RepeatedUser,
     #[error("This endpoint requires the token of an application service")]
     ApplicationServiceRequired,
-    #[error("This belongs to another user")]
+    #[error("The user id in the path is not that of the access token")]
     OtherUser,
     #[error("An application service cannot log out")]
     ServiceLogout,
@@ -78,10 +80,23 @@ pub(crate) enum MatrixError {
     ReservedName,
     #[error("This user name is not in the namespaces of the application service")]
     NameOutsideNamespace,
-    /// The client has not completed the registration's stage; `is_unknown` if it sent an unknown
-    /// one.
+    #[error(transparent)]
+    Pusher(#[from] PusherError),
+    #[error(
+        "Push notifications are not configured on this server; its operator can enable them by \
+         setting push.contact"
+    )]
+    DeliveryOff,
+    #[error("This app has no pusher that waits for an acknowledgement")]
+    NoPusher,
+    #[error("The token has expired; set the pusher again to get a new one")]
+    ExpiredAckToken,
+    #[error("The token is not the one that was sent to the pusher")]
+    UnknownAckToken,
+    /// The client has not completed the registration's stage; `is_unknown_stage` if it sent an
+    /// unknown one.
     #[error("Complete one of the flows")]
-    IncompleteStages { session: String, is_unknown: bool },
+    IncompleteStages { session: String, is_unknown_stage: bool },
 }
 
 impl MatrixError {
@@ -98,9 +113,14 @@ impl MatrixError {
             Self::Json(error) | Self::Login(LoginError::Json(error)) => {
                 status_for_code(error.into())
             }
-            Self::Login(LoginError::Type | LoginError::Identifier) => {
-                (StatusCode::BAD_REQUEST, "M_UNKNOWN")
-            }
+            Self::Login(
+                LoginError::UnsupportedLoginType | LoginError::UnsupportedIdentifierType,
+            ) => (StatusCode::BAD_REQUEST, "M_UNKNOWN"),
+            Self::Pusher(error) => status_for_code(error.code()),
+            Self::DeliveryOff => (StatusCode::SERVICE_UNAVAILABLE, "M_UNKNOWN"),
+            Self::NoPusher => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
+            Self::ExpiredAckToken => (StatusCode::BAD_REQUEST, "M_EXPIRED_ACTIVATION_TOKEN"),
+            Self::UnknownAckToken => (StatusCode::BAD_REQUEST, "M_UNKNOWN_ACTIVATION_TOKEN"),
             Self::MissingToken => (StatusCode::UNAUTHORIZED, "M_MISSING_TOKEN"),
             Self::UnknownToken => (StatusCode::UNAUTHORIZED, "M_UNKNOWN_TOKEN"),
             Self::IncompleteStages { .. } => (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED"),
@@ -157,10 +177,10 @@ impl IntoResponse for MatrixError {
                     body["change"] = index.into();
                 }
             }
-            Self::IncompleteStages { session, is_unknown } => {
+            Self::IncompleteStages { session, is_unknown_stage } => {
                 let flows = json!([{ "stages": [STAGE_DUMMY] }]);
                 let mut stages = json!({ "flows": flows, "params": {}, "session": session });
-                if *is_unknown {
+                if *is_unknown_stage {
                     stages["errcode"] = body["errcode"].take();
                     stages["error"] = body["error"].take();
                 }
@@ -177,10 +197,32 @@ impl From<RuleWriteError> for MatrixError {
         match error {
             RuleWriteError::Rejected(error) => error.into(),
             RuleWriteError::TooManyConflicts => {
-                CommonError::Unavailable("Others keep changing these rules; try again soon").into()
+                CommonError::Unavailable("The rules were changed concurrently too often; try again")
+                    .into()
             }
             RuleWriteError::NoAccount => Self::Deactivated,
             RuleWriteError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ActivationError> for MatrixError {
+    fn from(error: ActivationError) -> Self {
+        match error {
+            ActivationError::NoPusher => Self::NoPusher,
+            ActivationError::UnknownToken => Self::UnknownAckToken,
+            ActivationError::ExpiredToken => Self::ExpiredAckToken,
+        }
+    }
+}
+
+impl From<EnqueueError> for MatrixError {
+    fn from(error: EnqueueError) -> Self {
+        match error {
+            EnqueueError::QueueFull => {
+                CommonError::Unavailable("Too many messages are waiting to be delivered").into()
+            }
+            EnqueueError::Store(error) => error.into(),
         }
     }
 }
@@ -214,7 +256,7 @@ impl From<IssueError> for MatrixError {
         match error {
             IssueError::AppDisabled { .. } => Self::ClientsDisabled,
             IssueError::AppOrAccountDisabled => Self::Deactivated,
-            IssueError::PasswordChanged => Self::WrongPassword,
+            IssueError::SignInRejected => Self::WrongPassword,
             IssueError::Store(error) => error.into(),
         }
     }

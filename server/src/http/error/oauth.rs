@@ -76,9 +76,9 @@ pub(super) fn oauth_response(error: &OAuthError, description: &str) -> Response 
 /// Returns the status of an error that is not sent to a redirect URI.
 pub(super) fn oauth_status(error: &OAuthError) -> StatusCode {
     match error {
-        OAuthError::InvalidClient | OAuthError::UnknownClient | OAuthError::MissingCredentials => {
-            StatusCode::UNAUTHORIZED
-        }
+        OAuthError::InvalidClient
+        | OAuthError::UnknownClient
+        | OAuthError::MissingOrMalformedCredentials => StatusCode::UNAUTHORIZED,
         OAuthError::UnauthorizedRevocation => StatusCode::FORBIDDEN,
         _ => StatusCode::BAD_REQUEST,
     }

@@ -12,7 +12,7 @@ use crate::account_memory::account_slots::AccountBusy;
 use crate::account_memory::unread_responses::TooManyUnreadResponses;
 use crate::auth::authentication::AuthenticationError;
 use crate::evaluation::pool::EvaluationError;
-use crate::pages::{AccountSection, ErrorCause, Notice, RejectionReason, SecurityError};
+use crate::pages::{AccountSection, ErrorCause, Notice, RejectionReason, SecurityFormError};
 
 /// An error that a person sees as a page.
 #[derive(Debug, thiserror::Error)]
@@ -20,10 +20,10 @@ pub(crate) enum PageError {
     /// An OAuth error that cannot be sent to a redirect URI.
     #[error(transparent)]
     OAuth(#[from] OAuthError),
-    /// The authorization request belongs to a different browser, is completed, or has expired.
+    /// The authorization request belongs to another browser, is completed, or has expired.
     #[error("The authorization request is completed or has expired")]
     Expired,
-    /// The form may come from a different site: its CSRF token or origin is wrong.
+    /// The form may come from another site: its CSRF token or origin is wrong.
     #[error("The form does not come from a page of this server")]
     ForgedForm,
     /// The operator has closed registration.
@@ -38,7 +38,7 @@ pub(crate) enum PageError {
 }
 
 impl PageError {
-    /// Returns the page's status.
+    /// Returns the HTTP status of the response.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::OAuth(error) => oauth_status(error),
@@ -111,8 +111,8 @@ pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
 }
 
 /// Returns the status of the security page: that of the first error of a form, if there is one.
-pub(crate) fn security_status(errors: &[SecurityError]) -> StatusCode {
-    use SecurityError::{
+pub(crate) fn security_status(errors: &[SecurityFormError]) -> StatusCode {
+    use SecurityFormError::{
         CurrentPassword, Deletion, DifferentPasswords, Email, EmailPassword, LastAdmin, NewPassword,
     };
     match errors.first() {
@@ -130,13 +130,13 @@ pub(crate) fn rejection_status(reason: &RejectionReason) -> StatusCode {
     if reason.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
-/// Handlers show a rejected change on its page instead of converting it.
+/// Handlers convert every error except `Rejected`, which they show on the page.
 impl From<RuleWriteError> for PageError {
     fn from(error: RuleWriteError) -> Self {
         Self::Common(match error {
             RuleWriteError::Rejected(error) => CommonError::Malformed(error.to_string()),
             RuleWriteError::TooManyConflicts => {
-                CommonError::Unavailable("Others keep changing these rules; try again soon")
+                CommonError::Unavailable("The rules were changed concurrently too often; try again")
             }
             // The account has been deleted, so the next page will require a sign-in.
             RuleWriteError::NoAccount => CommonError::NotFound,

@@ -1,4 +1,4 @@
-//! Abuse limits, for the handlers that verify secrets or create apps and accounts.
+//! Abuse limits, for the handlers that verify secrets, create apps and accounts, or test devices.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -19,8 +19,8 @@ use crate::http::error::LimitExceeded;
 use crate::http::extract::audit::RequestAudit;
 use crate::limits::ActiveLimits;
 
-/// The abuse limits of one client. Every key contains the client's network, because an attacker
-/// could otherwise lock a user out.
+/// The abuse limits of one client. Keys for clients that are not signed in contain their network,
+/// because an attacker could otherwise lock a user out.
 pub struct AbuseGuard {
     state: Arc<AppState>,
     network: Network,
@@ -28,13 +28,13 @@ pub struct AbuseGuard {
     pub(crate) audit: RequestAudit,
     /// Receives the decision for the response headers.
     decision_slot: GuardDecisionSlot,
-    /// True if the last attempt was counted. In shadow mode an attempt beyond the limit is admitted
-    /// but not counted, and must not be refunded.
+    /// True if the last attempt was counted. In shadow mode, an attempt beyond the limit is
+    /// admitted without being counted, and must not be refunded.
     is_counted: AtomicBool,
 }
 
 impl AbuseGuard {
-    /// Creates a guard for a client at this address.
+    /// Creates a guard for a client at `address`.
     pub fn new(state: Arc<AppState>, address: IpAddr) -> Self {
         Self::from_audit(RequestAudit::new(state, address), GuardDecisionSlot::default())
     }
@@ -87,19 +87,25 @@ impl AbuseGuard {
         .await
     }
 
+    /// Counts a test that a user sends to a device.
+    pub async fn count_device_test(&self, account_id: i64) -> Result<(), LimitExceeded> {
+        let limits = self.state.limits.active();
+        self.apply_limits(&limits, CountMode::Check, &limits.abuse.device_test_buckets(account_id))
+            .await
+    }
+
     /// Refunds the sign-up that was counted for a name lookup, if no account has the name: only
     /// lookups that reveal an account use up the limit.
     pub async fn refund_name_lookup(&self) {
         let limits = self.state.limits.active();
         let buckets = limits.table.sign_up_buckets(self.network);
         let _ = self.apply_limits(&limits, CountMode::Refund, &buckets).await;
-        // Nothing is counted any more, so the headers have nothing to report.
+        // After the refund nothing is counted, so the headers have nothing to report.
         drop(self.decision_slot.take());
     }
 
     /// Counts a sign-up on the page or through the Matrix API towards the limits of Mastodon's
-    /// sign-up endpoint, except those that apply to every request and have already counted this
-    /// one.
+    /// sign-up endpoint. Limits that apply to every request have already counted it.
     pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
         self.apply_limits(&limits, CountMode::Check, &limits.table.sign_up_buckets(self.network))
@@ -129,7 +135,7 @@ impl AbuseGuard {
         {
             return Ok(());
         }
-        let decision = self.state.limits.apply(limits, mode, buckets, self.state.clock.now()).await;
+        let decision = self.state.limits.check(limits, mode, buckets, self.state.clock.now()).await;
         if mode == CountMode::Check {
             self.is_counted.store(decision.is_admitted(), Ordering::Relaxed);
         }
@@ -208,7 +214,7 @@ impl FromRequestParts<Arc<AppState>> for PageGuard {
 }
 
 /// The slot in which a guard stores its decision. It is an extension of the request, so that the
-/// headers report the decision whatever the handler returns.
+/// headers report the decision even if the handler fails.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GuardDecisionSlot(Arc<Mutex<Option<RateLimitDecision>>>);
 

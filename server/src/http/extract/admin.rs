@@ -42,10 +42,10 @@ impl Admin {
         self.bearer.require_scope(&[scope])
     }
 
-    /// Returns the audit event of an action by the admin, with the reason, which may be empty.
-    pub(crate) fn audit_event(&self, kind: AuditKind, reason: &str) -> NewAuditEvent {
+    /// Returns the audit event of an action by the admin, with the comment, which may be empty.
+    pub(crate) fn audit_event(&self, kind: AuditKind, comment: &str) -> NewAuditEvent {
         NewAuditEvent {
-            detail: Some(audit_detail(&self.name, reason)),
+            detail: Some(audit_detail(&self.name, comment)),
             ..self.audit.success_event(kind)
         }
     }

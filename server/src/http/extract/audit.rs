@@ -26,7 +26,7 @@ pub(crate) struct RequestAudit {
 }
 
 impl RequestAudit {
-    /// Returns the context for audit events of the current request, from this address.
+    /// Returns the context for audit events of the current request, which came from `address`.
     pub(crate) fn new(state: Arc<AppState>, address: IpAddr) -> Self {
         let (request_id, origin) = (RequestContext::current_id(), AuditOrigin::Client);
         Self { state, address, request_id, origin }

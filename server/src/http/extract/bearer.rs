@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, header};
 use belfry_core::oauth::bearer::extract_token;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::token::TokenAccount;
-use belfry_core::secret::SplitToken;
+use belfry_core::secret::{LookupKey, Secret, SplitToken};
 use belfry_store::StoredToken;
 
 use crate::app::AppState;
@@ -18,6 +18,10 @@ use crate::http::extract::client::{Client, Credential};
 /// A valid access token. Handlers that extract it reject requests without one.
 pub(crate) struct Bearer {
     pub(crate) token: Arc<StoredToken>,
+    /// The token's lookup key.
+    pub(crate) lookup_key: LookupKey,
+    /// The token as the client sent it.
+    pub(crate) secret: Secret,
 }
 
 impl FromRequestParts<Arc<AppState>> for Bearer {
@@ -29,27 +33,28 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
     ) -> Result<Self, ApiError> {
         // The API does not accept a token in the query.
         let authorization_headers = parts.headers.get_all(header::AUTHORIZATION).iter();
-        let secret = extract_token(authorization_headers.map(HeaderValue::as_bytes), [])
+        let header_secret = extract_token(authorization_headers.map(HeaderValue::as_bytes), [])
             .map_err(|_| ApiError::InvalidToken)?
             .ok_or(ApiError::MissingToken)?;
-        let header_token = SplitToken::parse(secret.reveal()).map(|token| token.hashed_secret());
+        let header_hash =
+            SplitToken::parse(header_secret.reveal()).map(|token| token.hashed_secret());
         let credential = Client::inspect(parts, state, |client| client.credential.clone()).await;
-        // Only the token that the rate limits counted is valid: with a second one in the query, the
-        // request was counted only for the address.
-        let (secret, token) = match credential {
-            Credential::Token(secret, token) if Some(secret) == header_token => (secret, token),
+        // Only the token for which the rate limiter counted the request is valid. With a second
+        // one in the query, the request was counted for the address alone.
+        let (hash, token) = match credential {
+            Credential::Token(hash, token) if Some(hash) == header_hash => (hash, token),
             Credential::LookupFailed(error) => return Err(error.into()),
             _ => return Err(ApiError::InvalidToken),
         };
         let now = state.clock.now();
         token.check_validity(now)?;
-        state.store.record_use(secret.lookup_key, &token, now);
-        Ok(Self { token })
+        state.store.record_use(hash.lookup_key, &token, now);
+        Ok(Self { token, lookup_key: hash.lookup_key, secret: header_secret })
     }
 }
 
 impl Bearer {
-    /// Requires a scope that covers one of these.
+    /// Requires at least one of `sufficient_scopes`.
     pub(crate) fn require_scope(&self, sufficient_scopes: &[Scope]) -> Result<(), ApiError> {
         let is_allowed = sufficient_scopes.iter().any(|scope| self.token.scopes.allows(*scope));
         if is_allowed { Ok(()) } else { Err(ApiError::OutsideScopes(sufficient_scopes.to_vec())) }

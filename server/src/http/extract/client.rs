@@ -21,7 +21,7 @@ use crate::log::request_context::RequestContext;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Headers by which proxies name the client.
+/// Headers in which proxies pass the client's address.
 pub(crate) const FORWARDING_HEADERS: [&str; 6] = [
     "x-forwarded-for",
     "forwarded",
@@ -161,8 +161,8 @@ pub(crate) fn client_address(limits: &ActiveLimits, peer: IpAddr, headers: &Head
     peer
 }
 
-/// Returns the client's address, if it is known: the peer's, unless a proxy may have forwarded the
-/// request, or the one that a trusted proxy forwards.
+/// Returns the client's address, if it is certain: the one that a trusted proxy forwards, or the
+/// peer's if nothing indicates a proxy.
 pub(crate) fn verified_address(limits: &ActiveLimits, parts: &Parts) -> Option<IpAddr> {
     let peer = peer_address();
     let address = client_address(limits, peer, &parts.headers);
@@ -171,9 +171,9 @@ pub(crate) fn verified_address(limits: &ActiveLimits, parts: &Parts) -> Option<I
     (is_forwarded || !may_be_forwarded(limits, parts)).then_some(address)
 }
 
-/// Returns whether anything in a request indicates a proxy: a header that proxies add; a domain
-/// name as its host, which programs on the same network rarely use; or HTTP/1.0, which nginx uses
-/// by default and current clients do not.
+/// Returns whether anything in a request indicates a proxy: a header that proxies add, a domain
+/// name as its host, or HTTP/1.0. Programs on the same network rarely use a domain name. nginx uses
+/// HTTP/1.0 by default, and current clients do not.
 fn may_be_forwarded(limits: &ActiveLimits, parts: &Parts) -> bool {
     let is_proxy_header = |name: &HeaderName| {
         let lowercase_name = name.as_str();
@@ -210,7 +210,7 @@ fn extract_token(
     bearer::extract_token(authorization, parameters.map(|(_, value)| value.as_str()))
 }
 
-/// Looks a token up in the cache and the database.
+/// Looks up a token in the cache and the database.
 pub(crate) async fn look_up_token(state: &AppState, secret: HashedSecret) -> Credential {
     match state.store.token(secret).await {
         Ok(Some(token)) => Credential::Token(secret, token),

@@ -22,7 +22,7 @@ pub(crate) enum Cookie {
 
 impl Cookie {
     /// Returns the cookie's name. With HTTPS, the prefix `__Host-` makes browsers reject a
-    /// cookie set by a different host or over a plain connection (RFC 6265bis, section 4.1.3).
+    /// cookie set by another host or over a plain connection (RFC 6265bis, section 4.1.3).
     fn name(self, base_url: &BaseUrl) -> &'static str {
         match (self, base_url.is_https()) {
             (Self::Browser, true) => "__Host-belfry",

@@ -9,8 +9,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use belfry_core::json;
 use belfry_core::oauth::form::{self, FormError, Pairs};
+use belfry_core::push::subscription;
 use bytes::Bytes;
 use futures_util::stream;
+use serde_json::Value;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
@@ -43,11 +45,34 @@ impl FromRequest<Arc<AppState>> for PageForm {
     }
 }
 
+/// The fields of a subscription, whose JSON is nested.
+pub(crate) struct SubscriptionForm(pub(crate) Pairs);
+
+impl FromRequest<Arc<AppState>> for SubscriptionForm {
+    type Rejection = CommonError;
+
+    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
+        let max_bytes = state.config.http.max_body_bytes;
+        let from_json = |json| subscription::pairs_from_json(&json);
+        read_fields_as(max_bytes, request, state, from_json).await.map(Self)
+    }
+}
+
 /// Reads the fields of a body of at most this many bytes.
 async fn read_fields(
     max_bytes: usize,
     request: Request,
     state: &AppState,
+) -> Result<Pairs, CommonError> {
+    read_fields_as(max_bytes, request, state, form::from_json).await
+}
+
+/// Reads the fields of a body of at most this many bytes, with a function that converts JSON.
+async fn read_fields_as(
+    max_bytes: usize,
+    request: Request,
+    state: &AppState,
+    from_json: impl FnOnce(Value) -> Result<Pairs, FormError>,
 ) -> Result<Pairs, CommonError> {
     let encoding = FormEncoding::from_headers(request.headers());
     let FullBody(body) = FullBody::read_at_most(max_bytes, request, state).await?;
@@ -56,8 +81,9 @@ async fn read_fields(
         Some(FormEncoding::UrlEncoded) => Ok(form::parse(&body)?),
         Some(FormEncoding::Multipart(boundary)) => parse_multipart(body, boundary).await,
         Some(FormEncoding::Json) => {
-            let json = json::parse(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
-            Ok(form::from_json(json)?)
+            let json =
+                json::parse(&body).map_err(|error| CommonError::Malformed(error.to_string()))?;
+            Ok(from_json(json)?)
         }
         None => Err(CommonError::UnsupportedMediaType),
     }

@@ -13,7 +13,7 @@ use crate::app::AppState;
 use crate::config::BaseUrl;
 use crate::language::Language;
 use crate::pages::AccountSection;
-use crate::paths::{FRONT, LANGUAGE_CHOICE};
+use crate::paths::{FRONT, REMEMBER_LANGUAGE};
 
 /// The time for which a browser remembers the language chosen on a page, in seconds.
 const LANGUAGE_COOKIE_SECONDS: u64 = 365 * 24 * 3600;
@@ -48,9 +48,9 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
 }
 
 /// Returns the beginning of the links for choosing a language. They point to the same page with its
-/// other parameters, and are relative without a path, so they cannot point to a different server.
-/// If the page responds to a form, which a link cannot repeat, or the query would make the page too
-/// large, they point to the account page with the form; if there is none, to the front page.
+/// other parameters, and are relative without a path, so they cannot point to another server.
+/// A link cannot repeat a form, and a long query would make the page too large. In these cases,
+/// they point to the account page with the form or, if there is none, to the front page.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY_BYTES);
     if !is_short || ![Method::GET, Method::HEAD].contains(method) {
@@ -60,7 +60,7 @@ pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     }
     let mut link = String::new();
     for (name, value) in
-        raw_parameters(uri).filter(|(name, _)| !["lang", LANGUAGE_CHOICE].contains(name))
+        raw_parameters(uri).filter(|(name, _)| !["lang", REMEMBER_LANGUAGE].contains(name))
     {
         link.extend([if link.is_empty() { "?" } else { "&" }, name, "=", value]);
     }
@@ -74,7 +74,7 @@ pub(crate) fn language_cookie(
     headers: &HeaderMap,
     base_url: &BaseUrl,
 ) -> Option<HeaderValue> {
-    let is_choice = raw_parameters(uri).any(|(name, _)| name == LANGUAGE_CHOICE);
+    let is_choice = raw_parameters(uri).any(|(name, _)| name == REMEMBER_LANGUAGE);
     let language =
         language_parameter(uri).filter(|_| is_choice && is_same_origin(headers, base_url))?;
     Some(Cookie::Language.set_cookie_header(base_url, language.code(), LANGUAGE_COOKIE_SECONDS))

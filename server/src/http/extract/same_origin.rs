@@ -1,4 +1,4 @@
-//! Detection of requests from other sites.
+//! Detection of requests from other origins.
 
 use axum::http::{HeaderMap, header};
 
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_from_other_sites_are_detected() {
+    fn requests_from_other_origins_are_detected() {
         let base_url: BaseUrl = "https://ring.example".parse().unwrap();
         for (name, value, expected) in [
             ("sec-fetch-site", "same-origin", true),

@@ -16,7 +16,7 @@ use belfry_store::{Account, Session, SignInOutcome};
 use jiff::Timestamp;
 
 use crate::app::AppState;
-use crate::auth::authentication::Authenticated;
+use crate::auth::authentication::AuthenticationProof;
 use crate::config::SessionSettings;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::audit::RequestAudit;
@@ -51,7 +51,7 @@ pub(crate) struct BrowserSession {
     /// True if the request comes from a page of this server, according to the browser's headers.
     pub(crate) is_same_origin: bool,
     /// True if the request follows a form or link on a page of this server, even through a
-    /// redirect: browsers then send the same header as for the first request.
+    /// redirect: browsers repeat the header of the first request.
     pub(crate) is_from_own_page: bool,
     /// The cookie that the browser has, or that the response sets.
     cookie: SplitToken,
@@ -171,8 +171,8 @@ impl BrowserSession {
         }
     }
 
-    /// Returns the layout of a page in this language. Without one, it is the language chosen on a
-    /// page, else the session's, else the browser's.
+    /// Returns the layout of a page in `lang`, or else in the language chosen on a page, the
+    /// session's or the browser's.
     pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
         let session_language = self.user.as_ref().and_then(|user| user.language);
         let accept = self.accept_language.as_deref();
@@ -190,7 +190,8 @@ impl BrowserSession {
         let deletion =
             delete_at.map(|delete_at| PendingDeletion { delete_at, csrf: self.csrf_token() });
         let (lang, notice) = (self.lang, self.notice);
-        AccountNav { section, lang, notice, removed_app: None, deletion }
+        let links_devices = self.state.delivery.is_some();
+        AccountNav { section, lang, notice, removed_app: None, deletion, links_devices }
     }
 
     /// Adds the cookie to a response, unless the browser already has it. With a new cookie, the
@@ -218,10 +219,10 @@ impl BrowserSession {
     /// previous session ends, and the browser gets a new cookie, to prevent session fixation.
     pub(crate) async fn sign_in(
         &mut self,
-        authenticated: Authenticated,
+        proof: AuthenticationProof,
         language: Option<Language>,
     ) -> Result<SignInOutcome, CommonError> {
-        let Authenticated { account, authenticated_at: now, .. } = authenticated;
+        let AuthenticationProof { account, authenticated_at: now, .. } = proof;
         let language = language.or(self.chosen_language);
         let session = Session {
             account_id: account.id,

@@ -77,7 +77,7 @@ impl Route {
     }
 }
 
-/// Handles a request with the policies of its area.
+/// Serves a request with the policies of its area.
 pub(crate) async fn serve(
     route: Route,
     state: &AppState,
@@ -87,7 +87,7 @@ pub(crate) async fn serve(
     let area = route.area;
     let response = match area.cors.preflight_response(request.method()) {
         Some(preflight) => preflight,
-        None => handle(route, state, request, router).await,
+        None => run_handler(route, state, request, router).await,
     };
     with_area_headers(route, state, response)
 }
@@ -116,7 +116,7 @@ fn with_area_headers(route: Route, state: &AppState, mut response: Response) -> 
 /// Applies the rate limits, calls the handler, writes errors in the format of the area, and
 /// remembers a language chosen on a page. Every response reports the limits, even after an error or
 /// a panic.
-async fn handle(
+async fn run_handler(
     route: Route,
     state: &AppState,
     mut request: Request,

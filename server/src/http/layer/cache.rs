@@ -1,5 +1,5 @@
 //! Cache policies: the `Cache-Control` header of responses. Every response has one, because shared
-//! caches may store a response without it, even one with the status 404 or 405 (RFC 9110, section
+//! caches may store responses without it, even those with the status 404 or 405 (RFC 9110, section
 //! 15.1).
 
 use axum::http::{HeaderMap, HeaderValue, header};

@@ -62,9 +62,9 @@ pub(crate) async fn apply_limits(
     Ok(())
 }
 
-/// Resolves the client and counts the request for its address and, with a valid token, for the
-/// token's account, or for its app if it is an app token. Requests from an application service
-/// count only if its registration says so.
+/// Resolves the client and counts the request for its address. With a valid token, the request is
+/// also counted for the token's account, or for the app of an app token. Requests from an
+/// application service count only if its registration says so.
 pub(crate) async fn check_limits(
     state: &AppState,
     limits: &ActiveLimits,
@@ -82,7 +82,7 @@ pub(crate) async fn check_limits(
             // database query.
             if limits.mode == RateLimitMode::Enforce {
                 let decision =
-                    state.limits.apply(limits, CountMode::Peek, &buckets_for(None), now).await;
+                    state.limits.check(limits, CountMode::Peek, &buckets_for(None), now).await;
                 if !decision.is_admitted() {
                     // No handler uses the credential of a rejected request.
                     let credential = Credential::Unknown;
@@ -98,10 +98,10 @@ pub(crate) async fn check_limits(
             Buckets::new()
         }
         _ => buckets_for(client.valid_token().map(|token| {
-            let account = token.account.as_ref().map(|account| account.id);
-            TokenOwner { account, app: token.app_id }
+            let account_id = token.account.as_ref().map(|account| account.id);
+            TokenOwner { account_id, app_id: token.app_id }
         })),
     };
-    let decision = state.limits.apply(limits, CountMode::Check, &buckets, now).await;
+    let decision = state.limits.check(limits, CountMode::Check, &buckets, now).await;
     (client, decision)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn register(
     RawQuery(query): RawQuery,
     FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {
-    let request = RegisterRequest::read(&body);
+    let request = RegisterRequest::parse(&body);
     if let Ok(request) = &request
         && request.kind == RegistrationType::ApplicationService
     {
@@ -72,8 +72,8 @@ pub(crate) async fn register(
     }
     if request.stage != RegistrationStage::Completed {
         let session = random::secret(state.clock.now()).reveal().to_owned();
-        let is_unknown = request.stage == RegistrationStage::Unknown;
-        return Err(MatrixError::IncompleteStages { session, is_unknown });
+        let is_unknown_stage = request.stage == RegistrationStage::Unknown;
+        return Err(MatrixError::IncompleteStages { session, is_unknown_stage });
     }
     let password =
         request.password.ok_or_else(|| JsonError::MissingField("password".to_owned()))?;
@@ -84,13 +84,12 @@ pub(crate) async fn register(
     guard.count_sign_up().await?;
     let new_account = NewAccount::new(name, password, |name| is_reserved(name, &state))
         .map_err(|_| CommonError::Internal)?;
-    let authenticated =
-        account_registration::create_account(&state, &guard.audit, new_account).await?;
+    let proof = account_registration::create_account(&state, &guard.audit, new_account).await?;
     if request.inhibit_login {
-        return Ok(response_without_token(&state, &authenticated.account.name));
+        return Ok(response_without_token(&state, &proof.account.name));
     }
     let events = guard.audit.success_event(AuditKind::TokenIssue).into();
-    issue_login_token(&events, &state, &authenticated, request.device).await
+    issue_login_token(&events, &state, &proof, request.device).await
 }
 
 /// Creates a user in the namespaces of an application service, without a password, even if
@@ -127,12 +126,12 @@ async fn register_for_service(
     let detail = Some(service.id.clone());
     let event = |kind| NewAuditEvent { detail: detail.clone(), ..audit.success_event(kind) };
     let events = event(AuditKind::AccountAdd).into();
-    let authenticated = state.authenticator().sign_up(&events, name, None, None).await?;
+    let proof = state.authenticator().sign_up(&events, name, None, None).await?;
     if request.inhibit_login {
-        return Ok(response_without_token(state, &authenticated.account.name));
+        return Ok(response_without_token(state, &proof.account.name));
     }
     let events = event(AuditKind::TokenIssue).into();
-    issue_login_token(&events, state, &authenticated, request.device.clone()).await
+    issue_login_token(&events, state, &proof, request.device.clone()).await
 }
 
 fn response_without_token(state: &AppState, name: &str) -> Json<Value> {
@@ -143,7 +142,7 @@ fn response_without_token(state: &AppState, name: &str) -> Json<Value> {
 /// Generates a name that no application service has reserved.
 fn generate_name(state: &AppState) -> Result<String, MatrixError> {
     let number = u64::from_be_bytes(random::bytes());
-    // `u` for user, or a different letter if names with `u` are reserved.
+    // `u` for user, or another letter if names with `u` are reserved.
     let mut names =
         ('u'..='z').chain('a'..'u').map(|first_letter| format!("{first_letter}{number:016x}"));
     names.find(|name| !is_reserved(name, state)).ok_or(MatrixError::ReservedName)

@@ -10,7 +10,7 @@ use crate::http::error::{CommonError, PageError, log_rejection};
 use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::pending_authorization::{PendingAuthorization, resume_path};
+use crate::http::pending_authorization::{Approval, PendingAuthorization, resume_path};
 use crate::http::respond::{render_page, respond};
 use crate::pages::{self, ConsentPage};
 use crate::paths;
@@ -23,8 +23,9 @@ pub(crate) async fn begin_authorization(
 ) -> Response {
     let result = async {
         take_next_step(&session, &guard, PendingAuthorization::new(&session, &pairs).await?).await
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// `GET /oauth/authorize/resume`: continues a stored authorization, for example after the user has
@@ -37,8 +38,9 @@ pub(crate) async fn resume_authorization(
     let result = async {
         let handle = last_value(&pairs, "request");
         take_next_step(&session, &guard, PendingAuthorization::load(&session, handle).await?).await
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// `POST /oauth/authorize`: the user's decision. The form contains only the handle; the request
@@ -51,12 +53,13 @@ pub(crate) async fn submit_decision(
         session.check_form(&pairs)?;
         let pending = PendingAuthorization::load(&session, last_value(&pairs, "request"));
         match last_value(&pairs, "decision") {
-            "allow" => pending.await?.approve(&session, false).await,
+            "allow" => pending.await?.approve(&session, Approval::Explicit).await,
             "deny" => pending.await?.deny(&session).await,
             _ => Err(PageError::ForgedForm),
         }
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
 /// Takes the next step of an authorization: shows a page, or completes the authorization.
@@ -82,10 +85,11 @@ async fn take_next_step(
         }
         NextStep::Reject(error) => {
             log_rejection(&error.clone().into(), Some(pending.app.id), None);
-            // `approve` finds the same error, and delivers it to the app.
-            pending.approve(session, true).await
+            // `approve` checks the requested grant again, finds the same error and delivers it to
+            // the app.
+            pending.approve(session, Approval::Implied).await
         }
-        NextStep::Approve => pending.approve(session, true).await,
+        NextStep::Approve => pending.approve(session, Approval::Implied).await,
     }
 }
 
@@ -114,8 +118,8 @@ fn render_consent_page(
     render_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
 }
 
-/// Rejects a method. `HEAD` is rejected too and not listed as allowed, because a response may
-/// contain a code, which would be issued but never read.
+/// Responds with 405. `HEAD` is not allowed, because the response may contain an authorization
+/// code, which would be issued but not delivered.
 pub(crate) fn method_not_allowed(allowed_methods: &'static str) -> Response {
     let allow = [(header::ALLOW, HeaderValue::from_static(allowed_methods))];
     (allow, CommonError::MethodNotAllowed).into_response()

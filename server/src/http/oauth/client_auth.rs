@@ -1,4 +1,4 @@
-//! Authentication of OAuth clients by id and secret.
+//! Authentication of OAuth clients by client id and secret.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
@@ -40,7 +40,9 @@ pub(crate) async fn authenticate_client(
     let reason = match &app {
         None => "unknown client",
         Some(app) if !is_accepted(app) => "wrong secret",
-        Some(app) if !app.app.properties.has_secret() => "the app may not use a secret",
+        Some(app) if !app.app.properties.may_authenticate_with_secret() => {
+            "the app may not use a secret"
+        }
         Some(app) if app.disabled_at.is_some() => "the app is disabled",
         Some(app) => {
             RequestContext::record_app(app.app.id);

@@ -19,7 +19,7 @@ use crate::http::extract::form::Form;
 use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate_client, authorization_header};
 
-/// Describes a token. An invalid or unknown token, or one that the client may not inspect, is
+/// Describes a token. A token that is invalid or unknown, or that the client may not introspect, is
 /// reported as inactive.
 pub(crate) async fn introspect(
     State(state): State<Arc<AppState>>,

@@ -15,9 +15,9 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{render_page, respond};
 use crate::pages::CodePage;
 
-/// Shows the code from the cookie, or from the parameter `code`, only if it is redeemable, and only
-/// to the account that approved it: otherwise a link could show an attacker's code as if this
-/// server had issued it to the user.
+/// Shows the code from the cookie, or from the parameter `code`. The code must be redeemable, and
+/// the signed-in account must have approved it. Otherwise a link could show an attacker's code as
+/// if this server had issued it to the user.
 pub(crate) async fn get_code_page(
     session: BrowserSession,
     headers: HeaderMap,
@@ -42,6 +42,7 @@ pub(crate) async fn get_code_page(
         let layout = session.layout(session.lang);
         let page = CodePage { layout, app: &app, code: code.secret() };
         render_page(&session, StatusCode::OK, &page, None)
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }

@@ -29,7 +29,7 @@ pub(crate) async fn revoke_token(
     let parameters = Parameters::new(&pairs);
     let request = ClientTokenRequest::parse(authorization_header(&headers)?, parameters);
     let request = request.map_err(|error| match error {
-        OAuthError::MissingCredentials => reject_revocation("no client credentials"),
+        OAuthError::MissingOrMalformedCredentials => reject_revocation("no client credentials"),
         OAuthError::Missing(_) => reject_revocation("no token"),
         error => error.into(),
     })?;

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject, NewAuditEvent};
-use belfry_core::oauth::grant::{GrantError, Redemption};
+use belfry_core::oauth::grant::{GrantError, RedemptionAttempt};
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
 use belfry_core::secret::{HashedSecret, LookupKey, SplitToken};
@@ -57,25 +57,25 @@ pub(crate) async fn issue_token(
     let request = TokenRequest::parse(authorization_header(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate_client(&state, &guard, &request.credentials).await?;
     app.properties.check_grant_type(request.grant.grant_type())?;
-    let tokens = &state.metrics.authentication.tokens;
+    let token_counters = &state.metrics.authentication.tokens;
     let (issued_token, counter) = match request.grant {
         GrantRequest::AuthorizationCode { code, redirect_uri, verifier } => {
-            let attempt = Redemption {
+            let attempt = RedemptionAttempt {
                 app_id: app.id,
                 redirect_uri: &redirect_uri,
                 verifier: verifier.as_ref(),
             };
             let code = SplitToken::parse(code.reveal()).map(|code| code.hashed_secret());
             let issued_token = redeem_code(&state, &guard.audit, code, &attempt).await?;
-            (issued_token, &tokens.authorization_code)
+            (issued_token, &token_counters.authorization_code)
         }
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_app_token_scopes(scope.as_deref())?;
             let issued_token = state.token_issuer().issue_app_token(app.id, scopes).await?;
             let subject = CountedSubject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
-            let subject = CountedSubject { app: Some(app.id), ..subject };
-            state.audit.record(subject, state.clock.now());
-            (issued_token, &tokens.client_credentials)
+            let subject_with_app = CountedSubject { app: Some(app.id), ..subject };
+            state.audit.record(subject_with_app, state.clock.now());
+            (issued_token, &token_counters.client_credentials)
         }
     };
     counter.inc();
@@ -83,12 +83,12 @@ pub(crate) async fn issue_token(
 }
 
 /// Redeems a code, which is `None` if it is malformed. A rejection is recorded as an audit event,
-/// and the replay of a code revokes the token that was issued for it.
+/// and if a code is redeemed twice (replayed), the token that was issued for it is revoked.
 async fn redeem_code(
     state: &AppState,
     audit: &RequestAudit,
     code: Option<HashedSecret>,
-    attempt: &Redemption<'_>,
+    attempt: &RedemptionAttempt<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
     let reject = |reason: GrantError, account_id: Option<i64>| {
         let kind = AuditKind::TokenIssue;
@@ -105,25 +105,25 @@ async fn redeem_code(
     let owner = Some(grant.account_id);
     if let Err(error) = grant.check_redemption(attempt, stored_code.token.is_some(), now) {
         if let (GrantError::Replayed, Some(token)) = (error, stored_code.token) {
-            // The first redemption may have been a theft (RFC 6749, section 4.1.2).
-            revoke_replayed_token(state, audit, token).await?;
+            // The code may have been stolen and redeemed by the thief (RFC 6749, section 4.1.2).
+            revoke_token_of_replayed_code(state, audit, token).await?;
         }
         return Err(reject(error, owner));
     }
     // The account may have been disabled, or have lost the role that the scopes require.
     let account = state.store.account(grant.account_id).await?;
-    let may_grant = |account: Account| {
+    let is_allowed = |account: Account| {
         account.disabled_at.is_none() && grant.scopes.are_allowed_for(Some(account.role))
     };
-    if !account.is_some_and(may_grant) {
+    if !account.is_some_and(is_allowed) {
         return Err(reject(GrantError::Revoked, owner));
     }
     let events = audit.success_event(AuditKind::TokenIssue).into();
     match state.token_issuer().redeem_code(&events, code.lookup_key, grant).await {
         Ok(issued_token) => Ok(issued_token),
         Err(RedeemError::AlreadyRedeemed(token)) => {
-            // Another request has redeemed the code since it was read, so this one is the replay.
-            revoke_replayed_token(state, audit, token).await?;
+            // Another request has redeemed the code since it was read, so this one replays it.
+            revoke_token_of_replayed_code(state, audit, token).await?;
             Err(reject(GrantError::Replayed, owner))
         }
         Err(RedeemError::NotRedeemable) => Err(reject(GrantError::Revoked, owner)),
@@ -131,13 +131,13 @@ async fn redeem_code(
     }
 }
 
-/// Revokes the token issued for a code that was used twice.
-async fn revoke_replayed_token(
+/// Revokes the token that was issued for a replayed code.
+async fn revoke_token_of_replayed_code(
     state: &AppState,
     audit: &RequestAudit,
     token: LookupKey,
 ) -> Result<(), StoreError> {
-    let detail = Some("authorization code used twice".to_owned());
+    let detail = Some("authorization code replayed".to_owned());
     let events = NewAuditEvent { detail, ..audit.success_event(AuditKind::TokenRevoke) }.into();
     state.store.revoke_token(&events, token, state.clock.now()).await.map(drop)
 }

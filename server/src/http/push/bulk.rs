@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
-use belfry_core::rules::body::read_reset;
+use belfry_core::rules::body::parse_reset_scope;
 use belfry_core::rules::{RuleAccess, RuleChanges, RuleError, UserRuleDocuments, read_import};
 use bytes::Bytes;
 
@@ -22,7 +22,7 @@ pub(crate) async fn change_rules(
 ) -> Result<JsonBytes, MatrixError> {
     let limits = state.config.rules.new_rule_limits();
     let now = state.clock.now();
-    let parse = move |body: &[u8]| RuleChanges::read(body, limits, now);
+    let parse = move |body: &[u8]| RuleChanges::parse(body, limits, now);
     change_rulesets(&state, &requester, request, parse, RuleChanges::apply).await
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn reset_rulesets(
     requester: Requester,
     request: Request,
 ) -> Result<JsonBytes, MatrixError> {
-    change_rulesets(&state, &requester, request, read_reset, |scope, documents| {
+    change_rulesets(&state, &requester, request, parse_reset_scope, |scope, documents| {
         match scope {
             Some(scope) => documents.reset(scope),
             None => documents.reset_all(),
@@ -77,7 +77,7 @@ async fn change_rulesets<T: Send + Sync + 'static>(
     // JSON.
     let _large_body =
         if is_small { None } else { Some(state.large_body_slots.acquire(account_id)?) };
-    let max_bytes = if is_small { max_small_bytes } else { rules.max_import_bytes() };
+    let max_bytes = if is_small { max_small_bytes } else { rules.max_bulk_bytes() };
     let FullBody(body) = FullBody::read_at_most(max_bytes, request, state).await?;
     let parsed_body = if body.len() <= max_small_bytes {
         parse(&body)?

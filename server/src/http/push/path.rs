@@ -20,7 +20,7 @@ impl<S: Sync> FromRequestParts<S> for ValidPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, MatrixError> {
         let path = RawPath::from_request_parts(parts, state).await?;
         let rule_path = path.rest_after("/pushrules/").ok_or(CommonError::NotFound)?;
-        Ok(Self(rules::RulePath::read(rule_path)?))
+        Ok(Self(rules::RulePath::parse(rule_path)?))
     }
 }
 

@@ -131,7 +131,7 @@ impl<P> UserRules<P> {
         self.respond_with_json(to_bytes(&value).into())
     }
 
-    /// Responds with serialised JSON, unless the account has too many unread responses.
+    /// Responds with serialized JSON, unless the account has too many unread responses.
     fn respond_with_json(&self, json: Bytes) -> Result<JsonBytes, MatrixError> {
         Ok(JsonBytes(self.unread_responses.count(self.account_id, json)?))
     }

@@ -77,7 +77,7 @@ impl AreaRouter {
         self
     }
 
-    /// Assigns this path and all unknown paths below it to the area, with the error 404.
+    /// Assigns `prefix` and all unknown paths below it to the area, with the error 404.
     pub(crate) fn not_found_under(self, prefix: &str) -> Self {
         let not_found = || any(async || CommonError::NotFound);
         let mut router = self.catch_all_under(prefix, not_found());

@@ -23,7 +23,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 67] = [
+const ROUTES: [(&str, Area); 69] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -47,6 +47,7 @@ const ROUTES: [(&str, Area); 67] = [
     ("/api/v1/apps/verify_credentials", API),
     ("/api/v1/accounts", API),
     ("/api/v1/accounts/verify_credentials", API),
+    ("/api/v1/push/subscription", API),
     ("/api/v1/admin/accounts", API),
     ("/api/v2/admin/accounts", API),
     ("/api/v1/admin/accounts/{id}", API),
@@ -79,6 +80,7 @@ const ROUTES: [(&str, Area); 67] = [
     ("/oauth/authorize/resume", PAGES),
     ("/oauth/account/remove_app", PAGES),
     ("/oauth/account/notifications", PAGES),
+    ("/oauth/account/devices", PAGES),
     ("/oauth/account/rules", PAGES),
     ("/oauth/account/rules/rule", PAGES),
     ("/oauth/account/try", PAGES),
@@ -98,7 +100,7 @@ const PAGE_ROUTES: [&str; 5] =
     ["/oauth/authorize", "/oauth/sign_in", "/oauth/sign_up", "/oauth/sign_out", "/oauth/account"];
 
 /// The routes of the Matrix area below each version of the client API.
-const CLIENT_ROUTES: [&str; 24] = [
+const CLIENT_ROUTES: [&str; 28] = [
     "/pushrules/",
     "/pushrules/{*path}",
     "/pushrules/explain",
@@ -122,6 +124,10 @@ const CLIENT_ROUTES: [&str; 24] = [
     "/register",
     "/logout",
     "/account/whoami",
+    "/capabilities",
+    "/pushers",
+    "/pushers/set",
+    "/pushers/ack",
     "/user/{user}/account_data/m.push_rules",
 ];
 
@@ -136,7 +142,14 @@ fn expected_areas() -> BTreeMap<String, Area> {
             let paths = CLIENT_ROUTES.map(|path| format!("/{segment}/client/{api}{path}"));
             expected.extend(paths.map(|path| (path, MATRIX)));
         }
-        for path in ["client/versions", "app/v1/evaluate", "{*path}"] {
+        for path in [
+            "client/versions",
+            "client/unstable/org.matrix.msc4174/pushers/ack",
+            "app/v1/evaluate",
+            "app/v1/notify",
+            "app/v1/notifications",
+            "{*path}",
+        ] {
             expected.insert(format!("/{segment}/{path}"), MATRIX);
         }
         expected.insert(format!("//{segment}/{{*path}}"), MATRIX);
@@ -339,11 +352,11 @@ async fn a_page_form_is_read_up_to_64_kib() {
             form_count += 1;
         }
     }
-    assert_eq!(form_count, 2 * 16, "every page with a form was checked");
+    assert_eq!(form_count, 2 * 17, "every page with a form was checked");
 }
 
-/// Shared caches may store a 200, a redirect, a 404 or a 405 without a policy, and serve it to
-/// someone else or instead of a page.
+/// Without a cache policy, shared caches may store a 200, a redirect, a 404 or a 405, and serve it
+/// to other users or instead of a page.
 #[tokio::test]
 async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
     let dir = tempfile::tempdir().unwrap();

@@ -27,7 +27,7 @@ pub(super) struct AccessLogEntry {
 }
 
 impl AccessLogEntry {
-    /// Creates the entry for a request, or `None` if the access log is off and the log level is not
+    /// Creates the entry for a request; `None` if the access log is off, unless the log level is
     /// `debug`, which logs all requests.
     pub(super) fn new(state: &AppState, request: &Request<Body>) -> Option<Self> {
         if state.config.log.access == AccessLog::Off && !is_debug_enabled() {

@@ -8,6 +8,7 @@ use belfry_core::rules::RuleError;
 use belfry_core::rules::preferences::PreferenceError;
 
 use super::NotificationsPart;
+use super::quiet_hours::QuietHoursFields;
 use super::rows::format_name;
 use crate::language::{Argument, Language};
 
@@ -29,6 +30,8 @@ pub(super) struct EnteredFields {
     pub(super) choice: String,
     pub(super) has_sound: bool,
     pub(super) has_highlight: bool,
+    /// The fields of the form for quiet hours.
+    pub(super) quiet_hours: Option<QuietHoursFields>,
 }
 
 /// The fields of a form that has not been sent.
@@ -38,6 +41,7 @@ pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
     choice: String::new(),
     has_sound: true,
     has_highlight: true,
+    quiet_hours: None,
 };
 
 /// Reason why a form of the notifications page or the rules page was rejected.
@@ -50,22 +54,32 @@ pub enum RejectionReason {
 }
 
 impl RejectedForm {
-    /// Returns the form with these fields; `None` if the page has no form with this `change`.
+    /// Returns the form with the submitted fields; `None` if the page has no form with their
+    /// `change`.
     pub fn new(pairs: &Pairs, reason: &RejectionReason, language: Language) -> Option<Self> {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let rule = value("rule");
         let id = percent::decode_segment(&rule).unwrap_or_default();
         let is_checked = |name: &str| !last_value(pairs, name).is_empty();
+        let part = NotificationsPart::from_form(pairs)?;
+        let is_quiet_hours = part == NotificationsPart::QuietHours;
         Some(Self {
-            part: NotificationsPart::from_form(pairs)?,
+            part,
             is_new: rule.is_empty(),
-            text: reason.text(&id, language),
+            text: if is_quiet_hours && reason.is_conflict() {
+                language.text("notifications-error-quiet-changed").into_owned()
+            } else {
+                reason.text(&id, language)
+            },
             fields: EnteredFields {
                 word: value("word"),
                 id: value("id"),
                 choice: value("choice"),
                 has_sound: is_checked("sound"),
                 has_highlight: is_checked("highlight"),
+                // After a conflict the form shows the current setting.
+                quiet_hours: (is_quiet_hours && !reason.is_conflict())
+                    .then(|| QuietHoursFields::from_form(pairs)),
             },
         })
     }

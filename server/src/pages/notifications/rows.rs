@@ -20,7 +20,7 @@ pub(super) struct KeywordRow {
     pub(super) word: String,
     /// The percent-encoded id of the rule.
     pub(super) rule: String,
-    /// The setting on the page, by which a conflicting change is detected.
+    /// The setting that the page shows, to detect a conflicting change.
     pub(super) seen_setting: String,
     pub(super) has_sound: bool,
     pub(super) has_highlight: bool,
@@ -40,7 +40,7 @@ pub(super) struct SubjectRow {
     pub(super) name: String,
     /// The percent-encoded id of the rule.
     pub(super) rule: String,
-    /// The setting on the page, by which a conflicting change is detected.
+    /// The setting that the page shows, to detect a conflicting change.
     pub(super) seen_setting: String,
     /// The value of the selected choice; empty if the setting expires.
     pub(super) choice: &'static str,

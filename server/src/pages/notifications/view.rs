@@ -25,6 +25,7 @@ pub struct NotificationsView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationsPart {
     Pause,
+    QuietHours,
     Switch(Switch),
     Keywords,
     MutedWords,
@@ -33,10 +34,11 @@ pub enum NotificationsPart {
 }
 
 impl NotificationsPart {
-    /// Returns the part whose form has these fields.
+    /// Returns the part whose form has the given fields.
     pub fn from_form(pairs: &Pairs) -> Option<Self> {
         match last_value(pairs, "change") {
             "pause" | "resume" => Some(Self::Pause),
+            "quiet-hours" | "quiet-hours-off" => Some(Self::QuietHours),
             "switch" => {
                 let (switch, _) = last_value(pairs, "switch").rsplit_once('-')?;
                 Switch::from_name(switch).map(Self::Switch)
@@ -51,6 +53,7 @@ impl NotificationsPart {
     /// Returns the part with this name in a query, which never names the pause.
     fn from_name(name: &str) -> Option<Self> {
         match name {
+            "quiet-hours" => Some(Self::QuietHours),
             "keywords" => Some(Self::Keywords),
             "muted-words" => Some(Self::MutedWords),
             "subjects" => Some(Self::Subjects),
@@ -62,6 +65,7 @@ impl NotificationsPart {
     fn name(self) -> String {
         match self {
             Self::Pause => "pause".to_owned(),
+            Self::QuietHours => "quiet-hours".to_owned(),
             Self::Switch(switch) => format!("switch-{switch}"),
             Self::Keywords => "keywords".to_owned(),
             Self::MutedWords => "muted-words".to_owned(),

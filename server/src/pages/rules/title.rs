@@ -12,7 +12,7 @@ use crate::pages::text::truncate;
 /// rules.
 const MAX_PATTERN_CHARS: usize = 200;
 
-/// Returns a rule's title. `kind` is the rule's kind.
+/// Returns the title of a rule of this kind.
 pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {
     let id = &rule.rule_id;
     if rule.is_builtin() {
@@ -28,7 +28,11 @@ pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<
         }
         RuleKind::Room => text_with("rules-about-room", "room", id),
         RuleKind::Sender => text_with("rules-about-sender", "sender", id),
-        RuleKind::Override | RuleKind::Underride => layout.text("rules-about-other").into_owned(),
+        RuleKind::Override | RuleKind::Underride => {
+            let is_quiet_hours = rule.quiet_hours().is_some();
+            let key = if is_quiet_hours { "rules-about-quiet-hours" } else { "rules-about-other" };
+            layout.text(key).into_owned()
+        }
     }
 }
 

@@ -12,7 +12,7 @@ on_both_engines! {
     crate::admin::start_unlimited:
     an_admin_disables_and_enables_an_account,
     an_admin_deletes_an_account,
-    an_admin_records_a_note,
+    an_admin_records_a_comment,
     the_last_admin_cannot_be_disabled_or_deleted,
     other_actions_are_rejected_or_change_nothing,
 }
@@ -64,7 +64,7 @@ async fn an_admin_disables_and_enables_an_account(service: Service) {
     let expected = json!(["account_enable", id, "by root", "192.0.2.1", true]);
     assert!(read_events(service, &request_id).await.contains(&expected));
 
-    // An enabled account is unchanged.
+    // Enabling an enabled account changes nothing.
     let second_response = admin.send(&format!("POST {path}/enable"), "").await;
     assert_eq!(second_response.expect_json(StatusCode::OK), account);
     assert_eq!(read_events(service, "").await.len(), 2);
@@ -99,7 +99,7 @@ async fn an_admin_deletes_an_account(service: Service) {
     assert_eq!(read_events(service, "").await.len(), 1);
 }
 
-async fn an_admin_records_a_note(service: Service) {
+async fn an_admin_records_a_comment(service: Service) {
     let service = &service;
     let admin = admin_client(service, "admin:write").await;
     let (bob, id, path) = add_bob(service).await;
@@ -130,7 +130,7 @@ async fn the_last_admin_cannot_be_disabled_or_deleted(service: Service) {
     assert_eq!(admin.get(&path).await.json()["disabled"], false);
     assert_eq!(read_events(service, "").await, [Value::Null; 0]);
 
-    // An admin can be disabled if there is another.
+    // An admin can be disabled if another admin exists.
     service.add_account("other").await;
     set_role(service, "other", Role::Admin).await;
     admin

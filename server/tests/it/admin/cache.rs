@@ -12,7 +12,7 @@ async fn cache_lookups(service: &Service, cache: &str) -> [f64; 2] {
     let metrics = service.metrics().await;
     ["hit", "miss"].map(|outcome| {
         let series =
-            format!("belfry_cache_requests_total{{cache=\"{cache}\",outcome=\"{outcome}\"}}");
+            format!("belfry_cache_lookups_total{{cache=\"{cache}\",outcome=\"{outcome}\"}}");
         metric_value(&metrics, &series)
     })
 }
@@ -59,6 +59,6 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
             format!("belfry_cache_invalidations_total{{kind=\"{kind}\",origin=\"local\"}}");
         metric_value(&metrics, &series)
     };
-    // The additional one is the change of the admin's role.
+    // The additional invalidation is the change of the admin's role.
     assert_eq!((local_invalidations("account"), local_invalidations("everything")), (501.0, 0.0));
 }

@@ -64,7 +64,7 @@ fn a_postgres_standby_can_be_backed_up() {
 }
 
 /// Backs up the source while a server uses it, restores into the target, and serves the target.
-async fn an_installation_moves(source: Option<TestDatabase>, target: Option<TestDatabase>) {
+async fn assert_an_installation_moves(source: Option<TestDatabase>, target: Option<TestDatabase>) {
     let (old_dir, new_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (old_dir, new_dir) = (old_dir.path(), new_dir.path());
     let (source_flags, target_flags) =
@@ -136,20 +136,20 @@ async fn an_installation_moves(source: Option<TestDatabase>, target: Option<Test
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_installation_moves_from_sqlite_to_sqlite() {
-    an_installation_moves(None, None).await;
+    assert_an_installation_moves(None, None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_installation_moves_from_sqlite_to_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        an_installation_moves(None, Some(database)).await;
+        assert_an_installation_moves(None, Some(database)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_installation_moves_from_postgres_to_sqlite() {
     if let Some(database) = TestDatabase::postgres().await {
-        an_installation_moves(Some(database), None).await;
+        assert_an_installation_moves(Some(database), None).await;
     }
 }
 

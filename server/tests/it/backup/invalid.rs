@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use belfry_store::test_support::{forge_checksums, forge_manifest, options};
-use belfry_store::{Backup, BackupError, Database, Overwrite, RestoredTokens, create_backup};
+use belfry_store::{Backup, BackupError, Database, ExistingFile, RestoredTokens, create_backup};
 
 use tempfile::TempDir;
 
@@ -56,7 +56,7 @@ async fn a_truncated_backup_is_rejected() {
     }
 }
 
-/// A byte that belongs to no row may change without effect.
+/// A byte that does not belong to any row may change without effect.
 #[tokio::test]
 async fn a_backup_with_a_changed_byte_is_rejected_or_restored_unchanged() {
     let source = TestDatabase::sqlite();
@@ -228,8 +228,9 @@ async fn a_database_with_a_row_that_cannot_be_read_is_not_backed_up() {
     let change = "update accounts set created_at = -9223372036854775808 where id = 1";
     connect_sqlite(&source.database).execute_batch(change).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let (file, overwrite) = (dir.path().join("backup"), Overwrite::Reject);
-    let outcome = create_backup(&source.database, &options(), &file, overwrite, now(), None).await;
+    let (file, existing_file) = (dir.path().join("backup"), ExistingFile::Reject);
+    let outcome =
+        create_backup(&source.database, &options(), &file, existing_file, now(), None).await;
     let error = outcome.unwrap_err().to_string();
     let reason =
         "unreadable created_at -9223372036854775808 in the row of table accounts with id 1;";
@@ -382,18 +383,18 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
     fs::write(&file, "precious").unwrap();
     // A killed backup leaves this file.
     fs::write(dir.path().join(".belfry-backup-a1b2c3"), "half").unwrap();
-    let create_with = async |overwrite| {
-        create_backup(&source.database, &options(), &file, overwrite, now(), None).await
+    let create_with = async |existing_file| {
+        create_backup(&source.database, &options(), &file, existing_file, now(), None).await
     };
 
-    let error = create_with(Overwrite::Reject).await.unwrap_err();
+    let error = create_with(ExistingFile::Reject).await.unwrap_err();
 
     assert_eq!(
         error.to_string(),
         format!("{} exists; choose a different name, or overwrite it with --force", file.display())
     );
     assert_eq!(fs::read(&file).unwrap(), b"precious");
-    create_with(Overwrite::Replace).await.unwrap();
+    create_with(ExistingFile::Replace).await.unwrap();
     let backup_rows = read_sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
     let source_rows = read_rows(&source).await;
     assert!(source_rows.iter().all(|(table, rows)| backup_rows[table] == *rows));
@@ -404,7 +405,7 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
     let link_target = dir.path().join("kept");
     fs::rename(&file, &link_target).unwrap();
     std::os::unix::fs::symlink(&link_target, &file).unwrap();
-    let error = create_with(Overwrite::Replace).await.unwrap_err().to_string();
+    let error = create_with(ExistingFile::Replace).await.unwrap_err().to_string();
     let expected = format!("{} exists and is not a file; choose a different name", file.display());
     assert_eq!(error, expected, "links and devices are not replaced");
 }
@@ -432,8 +433,8 @@ async fn the_database_itself_is_not_overwritten() {
     let link = path.with_file_name("link");
     std::os::unix::fs::symlink(path, &link).unwrap();
     for file in [path, &link] {
-        let (database, overwrite) = (&source.database, Overwrite::Replace);
-        let outcome = create_backup(database, &options(), file, overwrite, now(), None).await;
+        let (database, existing_file) = (&source.database, ExistingFile::Replace);
+        let outcome = create_backup(database, &options(), file, existing_file, now(), None).await;
         assert!(matches!(outcome, Err(BackupError::IsDatabase(_))));
     }
     assert_eq!(read_rows(&source).await, before);
@@ -443,8 +444,9 @@ async fn the_database_itself_is_not_overwritten() {
 async fn a_directory_that_cannot_be_written_is_reported() {
     let source = TestDatabase::sqlite();
     drop(source.open().await);
-    let (file, overwrite) = (Path::new("/proc/nowhere/backup"), Overwrite::Reject);
-    let outcome = create_backup(&source.database, &options(), file, overwrite, now(), None).await;
+    let (file, existing_file) = (Path::new("/proc/nowhere/backup"), ExistingFile::Reject);
+    let outcome =
+        create_backup(&source.database, &options(), file, existing_file, now(), None).await;
     let error = outcome.unwrap_err().to_string();
     assert!(error.starts_with("cannot write /proc/nowhere/backup: "), "{error}");
 }
@@ -470,7 +472,7 @@ async fn a_restore_is_not_committed_if_rows_read_back_differ() {
 
     let error = try_restore(&file, &target.database, RestoredTokens::Keep).await.unwrap_err();
 
-    assert!(matches!(&error, BackupError::Unverified { table, .. } if table == "accounts"));
+    assert!(matches!(&error, BackupError::VerificationFailed { table, .. } if table == "accounts"));
     let count_tables =
         "select count(*) from information_schema.tables where table_schema = 'public'";
     let count: i64 = client.query_one(count_tables, &[]).await.unwrap().get(0);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::oauth::account::Role;
 use belfry_store::test_support::options;
-use belfry_store::{Account, Overwrite, Progress, ProgressCallback, create_backup};
+use belfry_store::{Account, ExistingFile, Progress, ProgressCallback, create_backup};
 use tokio::task::JoinSet;
 
 use super::now;
@@ -63,7 +63,7 @@ async fn assert_a_backup_is_consistent_under_load(database: TestDatabase) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
     let count_before = written_accounts.load(Ordering::SeqCst);
-    // Waits in the middle of the backup until others have written.
+    // Waits in the middle of the backup until the writers have added accounts.
     let mut report = |_: Progress| {
         let goal = written_accounts.load(Ordering::SeqCst) + WRITERS;
         while written_accounts.load(Ordering::SeqCst) < goal && !is_stopped.load(Ordering::SeqCst) {
@@ -71,8 +71,8 @@ async fn assert_a_backup_is_consistent_under_load(database: TestDatabase) {
         }
     };
     let database = &database.database;
-    let (overwrite, report) = (Overwrite::Reject, Some(&mut report as ProgressCallback<'_>));
-    create_backup(database, &options(), &file, overwrite, now(), report).await.unwrap();
+    let (existing_file, report) = (ExistingFile::Reject, Some(&mut report as ProgressCallback<'_>));
+    create_backup(database, &options(), &file, existing_file, now(), report).await.unwrap();
     let next_id_after = next_id.load(Ordering::SeqCst);
     is_stopped.store(true, Ordering::SeqCst);
     writers.join_all().await;
@@ -103,7 +103,7 @@ async fn a_backup_is_consistent_while_64_clients_write_on_postgres() {
     }
 }
 
-/// Copying a large table takes longer than a request's statement may.
+/// Copying a large table takes longer than the statement timeout for requests.
 #[tokio::test]
 async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     let Some(database) = TestDatabase::postgres().await else { return };
@@ -123,8 +123,8 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     // Longer than the timeouts: the server waits for this client within a statement.
     let mut delay = |_: Progress| std::thread::sleep(Duration::from_millis(300));
     let database = &database.database;
-    let (overwrite, report) = (Overwrite::Reject, Some(&mut delay as ProgressCallback<'_>));
-    create_backup(database, &options(), &file, overwrite, now(), report).await.unwrap();
+    let (existing_file, report) = (ExistingFile::Reject, Some(&mut delay as ProgressCallback<'_>));
+    create_backup(database, &options(), &file, existing_file, now(), report).await.unwrap();
 
     drop(store);
     let delete_rows = "delete from accounts; delete from audit_events";

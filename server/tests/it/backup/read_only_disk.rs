@@ -25,9 +25,9 @@ fn run_read_only(dir: &Path, arguments: &[&str]) -> Option<Output> {
 
 /// Restores a backup and returns the names of its accounts.
 fn restore_and_list_accounts(dir: &Path, file: &str) -> Vec<String> {
-    let data = format!("restored-{file}");
-    run_successfully(dir, &["restore", file, "--data", &data]);
-    let output = run_successfully(dir, &["account", "list", "--data", &data]);
+    let data_dir = format!("restored-{file}");
+    run_successfully(dir, &["restore", file, "--data", &data_dir]);
+    let output = run_successfully(dir, &["account", "list", "--data", &data_dir]);
     output.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 

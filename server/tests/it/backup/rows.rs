@@ -15,9 +15,10 @@ use crate::support::TestDatabase;
 pub(super) type Rows = BTreeMap<String, Vec<String>>;
 
 /// Tables that a backup does not contain.
-const VOLATILE_TABLES: [&str; 4] = ["locks", "migrations", "requests", "sweeps"];
+const VOLATILE_TABLES: [&str; 7] =
+    ["deliveries", "lanes", "locks", "messages", "migrations", "requests", "sweeps"];
 
-/// Strings that must be stored unchanged: scripts, quotes, white space, and strings with a meaning
+/// Strings that must be stored unchanged: scripts, quotes, whitespace, and strings with a meaning
 /// in file formats.
 const STRINGS: [&str; 12] = [
     "",
@@ -69,19 +70,33 @@ const TIMES: [i64; 12] = [
 
 /// Returns a valid value for a column that the store parses, or `None` if it accepts any value.
 fn valid_value(table: &str, column: &str, number: usize) -> Option<rusqlite::types::Value> {
-    let is_time = column == "at" || column.ends_with("_at") || column.ends_with("_until");
+    let is_time = ["at", "denied_since"].contains(&column)
+        || column.ends_with("_at")
+        || column.ends_with("_until");
     let text = match (table, column) {
         _ if is_time => return Some(TIMES[number].into()),
-        (_, "credential_version") | ("rulesets", "version") | ("audit_events", "count") => {
+        (_, "credential_version" | "denied_count")
+        | ("rulesets", "version")
+        | ("audit_events", "count") => {
             return Some((1_i64 << (5 * number)).into());
         }
-        (_, "lookup") | ("codes", "token") => format!("{:032x}", u128::MAX - number as u128),
-        (_, "digest") => "Aa-_".repeat(10) + "AAA",
+        (_, "lookup") | ("codes" | "receivers", "token") => {
+            format!("{:032x}", u128::MAX - number as u128)
+        }
+        (_, "digest" | "ack_digest") => "Aa-_".repeat(10) + "AAA",
         ("apps", "secret" | "previous_secret") => "Aa-_".repeat(16),
         ("apps", "redirect_uris") => json!([STRINGS[number]]).to_string(),
         ("codes", "binding") => {
             let uri = STRINGS[number];
             json!({"version": 1, "redirect_uri": uri, "code_challenge": null}).to_string()
+        }
+        ("receivers", "protocol") => "mastodon".to_owned(),
+        ("receivers", "document") => {
+            let subscription = json!({
+                "endpoint": STRINGS[number], "p256dh": "", "standard": true, "alerts": {},
+                "policy": "all",
+            });
+            json!({ "subscription": subscription }).to_string()
         }
         ("rulesets", "scope") => format!("device/{number}"),
         ("rulesets", "document") => RuleDocument::new(RuleScope::Global).to_text(),

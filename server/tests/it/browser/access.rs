@@ -2,15 +2,14 @@
 //! to right and right to left, by keyboard alone, without scripts, and under the
 //! Content-Security-Policy.
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
 use super::fixture::{Fixture, with_browser};
 use super::gallery::visit_every_page;
-use crate::support::report_skipped;
+use super::tab::{SHIFT_KEY, TAB_KEY};
+use crate::support::{npm, report_skipped};
 
 const AXE_PACKAGE: &str = "axe-core@4.14.0";
 /// Runs axe's default rules, and the WCAG 2.2 rule on target sizes, which axe disables by default.
@@ -73,8 +72,8 @@ const FOCUS_STATE: &str = ".indexOf(document.activeElement),
         && getComputedStyle(document.activeElement).outlineStyle !== 'none'
         && parseFloat(getComputedStyle(document.activeElement).outlineWidth) >= 2";
 
-/// Width and colours of the screens on which pages are checked, and the rules that are run. The
-/// first two are enough for an additional language, which has the same colours.
+/// The widths and colour schemes of the tested screens, and the axe rules to run. The first two
+/// screens are enough for an additional language, which has the same colours.
 const SCREENS: [(u32, &str, &str); 4] = [
     (320, "light", RUN_AXE),
     (1280, "dark", RUN_AXE),
@@ -137,8 +136,8 @@ async fn assert_tab_order(fixture: &Fixture, page: &str) {
     tab.evaluate(&format!("{CONTROLS}[0].focus()")).await;
     if control_count > 1 {
         // Tab and Shift+Tab, because after a click the focus that a script sets is not visible.
-        tab.press("\u{e004}").await;
-        tab.press("\u{e008}\u{e004}").await;
+        tab.press(TAB_KEY).await;
+        tab.press(&format!("{SHIFT_KEY}{TAB_KEY}")).await;
     }
     for position in 0..control_count {
         let focus_state: Value = tab.evaluate(&format!("[{CONTROLS}{FOCUS_STATE}]")).await;
@@ -151,7 +150,7 @@ async fn assert_tab_order(fixture: &Fixture, page: &str) {
         assert_eq!(focus_state, json!([position, true]), "{page}: {control}");
         // After the last control the focus would leave the page.
         if position + 1 < control_count {
-            tab.press("\u{e004}").await;
+            tab.press(TAB_KEY).await;
         }
     }
 }
@@ -182,15 +181,7 @@ pub(super) fn axe_script() -> Result<String, String> {
 }
 
 fn install_axe() -> Result<String, String> {
-    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(AXE_PACKAGE);
+    let dir = npm::install_packages("axe", &[AXE_PACKAGE])?;
     let script = dir.join("node_modules/axe-core/axe.min.js");
-    if !script.exists() {
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-save", "--ignore-scripts", AXE_PACKAGE, "--prefix"]);
-        let output = npm.arg(&dir).output().map_err(|error| format!("npm: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("{npm:?}: {}", String::from_utf8_lossy(&output.stderr)));
-        }
-    }
     std::fs::read_to_string(script).map_err(|error| error.to_string())
 }

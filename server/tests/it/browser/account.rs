@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::fixture::{Fixture, with_browser};
+use super::tab::ENTER_KEY;
 
-/// Alice signs in and authorises the app; returns its token.
+/// Alice signs in and authorizes the app; returns its token.
 async fn authorize_app(fixture: &Fixture) -> Value {
     fixture.tab.goto(&fixture.app.start_url(&[("scope", "read push")])).await;
     fixture.sign_in("alice").await;
@@ -105,16 +106,16 @@ fn an_app_is_removed_by_keyboard_alone() {
         let token = authorize_app(fixture).await;
         fixture.tab.goto(&account_url(fixture)).await;
         fixture.tab.tab_to(".cards summary").await;
-        fixture.tab.press("\u{e007}").await;
+        fixture.tab.press(ENTER_KEY).await;
         fixture.tab.tab_to(".cards button").await;
-        fixture.tab.press("\u{e007}").await;
+        fixture.tab.press(ENTER_KEY).await;
         fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
         assert!(!fixture.app.is_valid_token(&token).await);
         // The first link that Tab reaches skips the navigation.
         fixture.tab.tab_to(".skip").await;
-        fixture.tab.press("\u{e007}").await;
+        fixture.tab.press(ENTER_KEY).await;
         fixture.tab.tab_to("main button").await;
-        fixture.tab.press("\u{e007}").await;
+        fixture.tab.press(ENTER_KEY).await;
         fixture.tab.wait_for_text("You are signed out").await;
     });
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::app::App;
-use super::tab::{RUNTIME, Tab};
+use super::tab::{ENTER_KEY, RUNTIME, Tab};
 use crate::support::process::{add_account, run_successfully};
 use crate::support::{ServerProcess, report_skipped};
 
@@ -36,7 +36,8 @@ impl Fixture {
     async fn new(tab: Tab) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let settings = "server_name = 'ring.example'\n\
-            instance.rules_url = 'https://ring.example/rules'";
+            instance.rules_url = 'https://ring.example/rules'\n\
+            [push]\ncontact = 'mailto:ops@ring.example'\nallowed_networks = ['127.0.0.0/8']";
         std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
         let passwords = ["alice", "bob"]
             .into_iter()
@@ -49,7 +50,7 @@ impl Fixture {
 
     /// Returns a token for Alice.
     pub(super) fn alice_token(&self) -> &str {
-        self.alice_token.get_or_init(|| self.issue_token(&["read write push"]))
+        self.alice_token.get_or_init(|| self.issue_token("read write push", &[]))
     }
 
     /// Gets one of Alice's rules.
@@ -59,10 +60,10 @@ impl Fixture {
         request.send().await.unwrap().json().await.unwrap()
     }
 
-    /// Issues a token for Alice. The first argument is its scopes.
-    pub(super) fn issue_token(&self, arguments: &[&str]) -> String {
-        let command = ["token", "issue", "alice", "--scopes"];
-        run_successfully(self.dir.path(), &[&command[..], arguments].concat()).trim_end().to_owned()
+    /// Issues a token for Alice.
+    pub(super) fn issue_token(&self, scopes: &str, options: &[&str]) -> String {
+        let arguments = [&["token", "issue", "alice", "--scopes", scopes], options].concat();
+        run_successfully(self.dir.path(), &arguments).trim_end().to_owned()
     }
 
     /// Puts a push rule, as an app does.
@@ -72,10 +73,10 @@ impl Fixture {
         assert!(request.send().await.unwrap().status().is_success(), "{path}");
     }
 
-    /// Adds apps and rules of several kinds to the account of Alice, who is signed in.
+    /// Adds apps and rules of several kinds to Alice's account. She must be signed in.
     pub(super) async fn add_apps_and_rules(&self) {
-        let token = self.issue_token(&["read write push"]);
-        self.issue_token(&["read:statuses", "--app", "The bell ringers’ bot"]);
+        let token = self.issue_token("read write push", &[]);
+        self.issue_token("read:statuses", &["--app", "The bell ringers’ bot"]);
         let sound_and_highlight = r#"["notify",{"set_tweak":"sound"},{"set_tweak":"highlight"}]"#;
         for (path, body) in [
             (
@@ -104,19 +105,19 @@ impl Fixture {
 
     pub(super) async fn sign_in_with(&self, name: &str, password: &str) {
         self.tab.fill("#username", name).await;
-        self.tab.fill("#password", &format!("{password}\u{e007}")).await;
+        self.tab.fill("#password", &format!("{password}{ENTER_KEY}")).await;
     }
 
     /// Requests the deletion of the account on the security page.
     pub(super) async fn delete_account(&self, name: &str) {
-        self.tab.fill("[name=password]", &format!("{}\u{e007}", self.passwords[name])).await;
+        self.tab.fill("[name=password]", &format!("{}{ENTER_KEY}", self.passwords[name])).await;
     }
 
     /// Changes the password on the security page.
     pub(super) async fn change_password(&self, name: &str, new_password: &str) {
         self.tab.fill("#current-password", &self.passwords[name]).await;
         self.tab.fill("#new-password", new_password).await;
-        self.tab.fill("#password-again", &format!("{new_password}\u{e007}")).await;
+        self.tab.fill("#password-again", &format!("{new_password}{ENTER_KEY}")).await;
     }
 
     /// Clicks the allow button, once it is enabled.
@@ -129,7 +130,7 @@ impl Fixture {
         self.tab.click("button[value=deny]").await;
     }
 
-    /// Signs out with the button that switches to a different account.
+    /// Signs out with the button that switches to another account.
     pub(super) async fn switch_account(&self) {
         self.tab.click("form[action='/oauth/sign_out'] button").await;
     }

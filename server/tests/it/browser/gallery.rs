@@ -1,7 +1,8 @@
 //! Opens every page, for tests that check all of them.
 
 use super::fixture::Fixture;
-use super::rules;
+use super::tab::ENTER_KEY;
+use super::{devices, rules};
 
 const OOB_URI: &str = "urn:ietf:wg:oauth:2.0:oob";
 /// A redirect URI that is only displayed.
@@ -26,7 +27,7 @@ pub(super) async fn visit_every_page(
     on_page("sign-up").await;
     tab.evaluate("document.querySelector('form').noValidate = true").await;
     tab.fill("#username", "Carol").await;
-    tab.fill("#password", "short\u{e007}").await;
+    tab.fill("#password", &format!("short{ENTER_KEY}")).await;
     tab.find("#agreement-error").await;
     on_page("sign-up-wrong").await;
     tab.goto(&format!("{}/oauth/account/nothing{lang}", fixture.server.url)).await;
@@ -83,6 +84,7 @@ async fn visit_account(fixture: &Fixture, on_page: &mut impl AsyncFnMut(&str)) {
     tab.goto(&account_url).await;
     tab.find(".cards").await;
     on_page("account").await;
+    devices::visit_devices(fixture, on_page).await;
     rules::visit_rule_pages(fixture, on_page).await;
     visit_security(fixture, on_page).await;
     tab.goto(&account_url).await;
@@ -95,7 +97,7 @@ async fn visit_changed_notifications(fixture: &Fixture, on_page: &mut impl Async
     tab.click("#keywords .entries summary").await;
     on_page("notifications-entry").await;
     tab.click("#subjects .add > summary").await;
-    tab.fill("#id", "nonsense\u{e007}").await;
+    tab.fill("#id", &format!("nonsense{ENTER_KEY}")).await;
     tab.find("#id-error").await;
     on_page("notifications-invalid").await;
     tab.click("button[name=for]").await;
@@ -114,7 +116,7 @@ async fn visit_security(fixture: &Fixture, on_page: &mut impl AsyncFnMut(&str)) 
     on_page("security").await;
     tab.fill("#current-password", "wrong").await;
     tab.fill("#new-password", "a new password").await;
-    tab.fill("#password-again", "a new password\u{e007}").await;
+    tab.fill("#password-again", &format!("a new password{ENTER_KEY}")).await;
     tab.find("#current-password-error").await;
     on_page("security-wrong").await;
     tab.goto(&security_url).await;

@@ -60,8 +60,9 @@ fn arabic_is_written_from_right_to_left() {
         assert_eq!(fixture.tab.evaluate(direction).await, "rtl");
         // The account's name is aligned to the right.
         let rectangle = |css| format!("document.querySelector('{css}').getBoundingClientRect()");
-        let (name, sheet) = (rectangle(".account .name bdi"), rectangle(".account"));
-        let is_right_aligned = format!("{name}.left - {sheet}.left > {sheet}.right - {name}.right");
+        let (name, account_box) = (rectangle(".account .name bdi"), rectangle(".account"));
+        let is_right_aligned =
+            format!("{name}.left - {account_box}.left > {account_box}.right - {name}.right");
         assert_eq!(fixture.tab.evaluate(&is_right_aligned).await, true);
         fixture.allow().await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
@@ -70,7 +71,7 @@ fn arabic_is_written_from_right_to_left() {
 
 /// German has the longest words. The link to the current page is bold and therefore wider.
 #[test]
-fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
+fn the_navigation_does_not_wrap_words_and_fits_one_row_on_a_phone() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.goto(&format!("{}/oauth/sign_in?lang=de", fixture.server.url)).await;
@@ -80,18 +81,18 @@ fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
             tab.wait_for_text("Benachrichtigungen").await;
             for width in [320, 1280] {
                 tab.resize(width, 800).await;
-                let broken_links =
+                let wrapped_links =
                     "[...document.querySelectorAll('.sections a')].filter((link) => {
                     const text = document.createRange();
                     text.selectNodeContents(link);
                     return text.getClientRects().length > 1;
                 }).map((link) => link.innerText)";
-                assert_eq!(tab.evaluate(broken_links).await, json!([]), "{page}, {width}");
+                assert_eq!(tab.evaluate(wrapped_links).await, json!([]), "{page}, {width}");
             }
             tab.resize(320, 800).await;
             tab.goto(&format!("{}/oauth/account{page}?lang=de", fixture.server.url)).await;
             tab.wait_for_text("Benachrichtigungen").await;
-            // One row, in which the current page is visible before anyone scrolls.
+            // All links are in one row, and the current one is visible without scrolling.
             let row_count = "new Set([...document.querySelectorAll('.sections a')]
                 .map((link) => link.getBoundingClientRect().top)).size";
             assert_eq!(tab.evaluate(row_count).await, 1, "{page}");

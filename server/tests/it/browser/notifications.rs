@@ -6,10 +6,8 @@ use serde_json::json;
 
 use super::access::{HORIZONTAL_OVERFLOW, RUN_AXE, axe_script};
 use super::fixture::{Fixture, with_browser};
+use super::tab::{ENTER_KEY, SPACE_KEY};
 use crate::support::report_skipped;
-
-const ENTER: &str = "\u{e007}";
-const SPACE: &str = "\u{e00d}";
 
 /// Opens the page, signs Alice in, and returns the page's URL.
 async fn open_notifications(fixture: &Fixture) -> String {
@@ -32,31 +30,31 @@ fn notifications_are_changed_with_the_keyboard_alone() {
         let tab = &fixture.tab;
         // A switch regains the focus after it has been turned off.
         tab.tab_to("#switch-call > button").await;
-        tab.press(SPACE).await;
+        tab.press(SPACE_KEY).await;
         tab.find("#switch-call > [aria-checked=false]:focus").await;
-        tab.press(SPACE).await;
+        tab.press(SPACE_KEY).await;
         tab.find("#switch-call > [aria-checked=true]").await;
         // A section without entries expands, and shows the form.
         tab.tab_to("#keywords > summary").await;
-        tab.press(ENTER).await;
+        tab.press(ENTER_KEY).await;
         tab.tab_to("#word").await;
-        tab.press(&format!("cake{ENTER}")).await;
+        tab.press(&format!("cake{ENTER_KEY}")).await;
         tab.find("#keywords .notice").await;
         tab.wait_for_text("cake").await;
         // The entry expands, and its first check box is the sound.
         tab.tab_to("#keywords .entries summary").await;
-        tab.press(ENTER).await;
+        tab.press(ENTER_KEY).await;
         tab.tab_to("#keywords .entries [name=sound]").await;
-        tab.press(SPACE).await;
+        tab.press(SPACE_KEY).await;
         tab.tab_to("#keywords .entries button[value=keyword]").await;
-        tab.press(ENTER).await;
+        tab.press(ENTER_KEY).await;
         tab.find("#keywords .entries input[name=seen][value=highlight]").await;
         tab.tab_to("#muted-words > summary").await;
-        tab.press(ENTER).await;
+        tab.press(ENTER_KEY).await;
         tab.tab_to("#muted-word").await;
-        tab.press(&format!("spam{ENTER}")).await;
+        tab.press(&format!("spam{ENTER_KEY}")).await;
         tab.tab_to("#muted-words button[value=remove-muted-word]").await;
-        tab.press(ENTER).await;
+        tab.press(ENTER_KEY).await;
         tab.find("#muted-words:not(:has(.entries)) .notice").await;
     });
 }
@@ -92,6 +90,30 @@ fn notifications_are_changed_without_scripts() {
         // The collapsed switches are shown again, with the notice in view.
         tab.wait_until_in_view("#switch-bots > .notice").await;
         assert!(is_on(fixture, "bots").await && !is_on(fixture, "edits").await);
+    });
+}
+
+#[test]
+fn quiet_hours_are_in_the_browsers_time_zone_unless_scripts_are_disabled() {
+    with_browser(async |fixture| {
+        let page_url = open_notifications(fixture).await;
+        let tab = &fixture.tab;
+        let zone = tab.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone").await;
+        let filled_in_zone = "document.querySelector('[name=timezone]').value";
+        assert_eq!(tab.evaluate(filled_in_zone).await, zone);
+        let zone_count = "document.querySelectorAll('#time-zones > option').length";
+        assert!(tab.evaluate(zone_count).await.as_u64().unwrap() > 100);
+
+        tab.disable_scripts().await;
+        tab.goto(&page_url).await;
+        tab.click("#quiet-hours > summary").await;
+        tab.find("[name=timezone][value=UTC]").await;
+        tab.click("#quiet-hours [value=total]").await;
+        tab.click("#quiet-hours button[value=quiet-hours]").await;
+        tab.wait_until_in_view("#quiet-hours .notice").await;
+        tab.find("#quiet-hours [name=level][value=total][checked]").await;
+        tab.click("#quiet-hours button[value=quiet-hours-off]").await;
+        tab.find("#quiet-hours:not(:has([value=quiet-hours-off])) .notice").await;
     });
 }
 
@@ -177,15 +199,15 @@ fn a_timed_mutes_form_shows_when_it_expires() {
 
 /// An app changes the entry that the page shows.
 #[test]
-fn a_stale_page_says_what_happened_and_overwrites_nothing() {
+fn a_stale_page_reports_the_conflict_and_overwrites_nothing() {
     with_browser(async |fixture| {
         let page_url = open_notifications(fixture).await;
         let tab = &fixture.tab;
         tab.click("#keywords > summary").await;
-        tab.fill("#word", &format!("cake{ENTER}")).await;
+        tab.fill("#word", &format!("cake{ENTER_KEY}")).await;
         tab.find("#keywords .entries").await;
         // Meanwhile the keyword is changed in an app.
-        let token = fixture.issue_token(&["push"]);
+        let token = fixture.issue_token("push", &[]);
         let quiet_rule = r#"{"pattern":"cake","actions":["notify"]}"#;
         fixture.put_rule(&token, "global/content/cake", quiet_rule).await;
         tab.click("#keywords .entries summary").await;
@@ -217,7 +239,7 @@ fn notifications_are_accessible_while_paused_expanded_and_after_an_error() {
                 tab.goto(&format!("{page_url}?lang={lang}")).await;
                 if state == "error" {
                     tab.click("#subjects .add > summary").await;
-                    tab.fill("#id", &format!("bob{ENTER}")).await;
+                    tab.fill("#id", &format!("bob{ENTER_KEY}")).await;
                     tab.find("#id-error").await;
                 } else {
                     tab.click("button[value=hour]").await;

@@ -1,5 +1,6 @@
 //! Browser tests of presses that were intended for a different page: a key or the mouse button is
-//! held while one of Belfry's pages appears.
+//! held while one of Belfry's pages appears. After such a page appears, `press-guard.js` ignores
+//! input for up to a second: the pause.
 
 use serde_json::{Value, json};
 
@@ -11,12 +12,13 @@ const ALLOW_BUTTON: &str = "button[value=allow]";
 const REMOVE_BUTTON: &str = ".cards button[name=app]";
 const END_SESSION_BUTTON: &str = ".cards button[name=session]";
 
-/// Counts the forms that the page submits, and sets `isTimeOver` after more than the pause.
+/// Counts the forms that the page submits, and sets `isPauseOver` after 1.5 seconds, which is longer
+/// than the pause.
 const WATCH_SUBMISSIONS: &str = "(() => {
     window.submitted = 0;
-    window.isTimeOver = false;
+    window.isPauseOver = false;
     addEventListener('submit', (event) => { if (!event.defaultPrevented) submitted += 1; });
-    setTimeout(() => { isTimeOver = true; }, 1500);
+    setTimeout(() => { isPauseOver = true; }, 1500);
 })()";
 
 /// One of Belfry's pages, and the control on it that receives a held key.
@@ -44,7 +46,7 @@ fn account_url(fixture: &Fixture, page: &str) -> String {
     format!("{}/oauth/account{page}", fixture.server.url)
 }
 
-/// Returns the URL of an authorization request to which Alice has not consented before.
+/// Returns the URL of an authorization request that Alice has not approved before.
 fn authorize_url(fixture: &Fixture) -> String {
     fixture.app.authorize_url(&[("scope", "write")])
 }
@@ -55,9 +57,8 @@ async fn submission_count(fixture: &Fixture) -> Value {
     fixture.tab.evaluate("window.submitted").await
 }
 
-/// Presses a key on a page of the app, which then opens the target, holds the key for longer than
-/// the pause while the control has the focus, and releases the key. Asserts that nothing is
-/// submitted.
+/// Presses a key on an app page that then opens the target. Holds the key for longer than the pause
+/// while the control has the focus, and releases it. Asserts that nothing is submitted.
 async fn hold_key(fixture: &Fixture, target: &Target, key: Key) {
     let tab = &fixture.tab;
     tab.goto(&fixture.app.trap_url(&target.url)).await;
@@ -70,7 +71,7 @@ async fn hold_key(fixture: &Fixture, target: &Target, key: Key) {
     );
     tab.evaluate(&expand).await;
     tab.evaluate(&format!("document.querySelector('{css}').focus()")).await;
-    while tab.evaluate("window.isTimeOver").await == json!(false) {
+    while tab.evaluate("window.isPauseOver").await == json!(false) {
         tab.repeat_key(key).await;
     }
     tab.key_up(key).await;
@@ -131,7 +132,7 @@ fn a_held_key_does_not_end_a_session() {
     });
 }
 
-/// Enter in a field submits its form.
+/// By default, browsers submit a form when Enter is pressed in one of its fields.
 #[test]
 fn a_held_key_in_a_field_does_not_submit_its_form() {
     with_browser(async |fixture| {
@@ -287,7 +288,8 @@ fn without_scripts_a_held_key_changes_nothing_whatever_a_link_focuses() {
             let ids =
                 tab.evaluate("[...document.querySelectorAll('[id]')].map(({ id }) => id)").await;
             for key in [Key::Enter, Key::Space] {
-                // Leaves the page, because Space has changed its fields.
+                // Leaves the page to reset its fields, which Space has changed. A different fragment
+                // alone would not reload it.
                 tab.goto(&fixture.app.trap_url("")).await;
                 for id in ids.as_array().unwrap() {
                     let url = format!("{page_url}#{}", id.as_str().unwrap());

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::fixture::{Fixture, with_browser};
+use super::tab::ENTER_KEY;
 
 /// Opens the rule pages in several states and calls `on_page` with their names. Alice is signed in
 /// and has rules.
@@ -25,7 +26,7 @@ pub(super) async fn visit_rule_pages(fixture: &Fixture, on_page: &mut impl Async
     tab.click("main form button").await;
     tab.find(".sentence").await;
     // The keyboard is used so that the focus stays visible.
-    tab.find("summary").await.send_keys("\u{e007}").await.unwrap();
+    tab.find("summary").await.send_keys(ENTER_KEY).await.unwrap();
     tab.find("details[open]").await;
     on_page("try-result").await;
 }
@@ -46,7 +47,7 @@ async fn add_highlight_rule(fixture: &Fixture, subject: &str, value: &str) {
     tab.evaluate("document.querySelector('details:has(#value)').open = true").await;
     tab.click("#effect [value=highlight]").await;
     tab.click(&format!("#subject [value={subject}]")).await;
-    tab.fill("#value", &format!("{value}\u{e007}")).await;
+    tab.fill("#value", &format!("{value}{ENTER_KEY}")).await;
 }
 
 /// Puts a rule with Alice's token, as an app does.
@@ -92,14 +93,14 @@ fn rules_are_changed_by_keyboard_without_scripts() {
         open_rules_and_sign_in(fixture).await;
         add_room_rules(fixture, &["a", "b"]).await;
         let press_enter = async |css: &str| {
-            tab.find(css).await.send_keys("\u{e007}").await.unwrap();
+            tab.find(css).await.send_keys(ENTER_KEY).await.unwrap();
         };
         tab.goto(&rules_url(fixture)).await;
         press_enter("details:has(#value) summary").await;
         // The first letters choose the options.
         tab.find("#effect").await.send_keys("H").await.unwrap();
         tab.find("#subject").await.send_keys("Messages in").await.unwrap();
-        tab.fill("#value", "!tea:x\u{e007}").await;
+        tab.fill("#value", &format!("!tea:x{ENTER_KEY}")).await;
         tab.wait_for_text("Saved.").await;
         tab.find(":target").await;
         tab.wait_for_text("Highlight").await;

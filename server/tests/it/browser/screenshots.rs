@@ -14,12 +14,13 @@ use super::fixture::{Fixture, with_browser};
 use super::gallery::visit_every_page;
 
 /// The pages in `docs/screenshots`.
-const DOCUMENTED_PAGES: [&str; 17] = [
+const DOCUMENTED_PAGES: [&str; 18] = [
     "account",
     "account-bare",
     "code",
     "consent",
     "denied",
+    "devices",
     "error",
     "form-post",
     "front",

@@ -1,6 +1,7 @@
 //! Browser tests of the security page and the sign-up page.
 
 use super::fixture::{Fixture, with_browser};
+use super::tab::ENTER_KEY;
 
 fn security_url(fixture: &Fixture) -> String {
     format!("{}/oauth/account/security", fixture.server.url)
@@ -38,7 +39,7 @@ fn a_wrong_password_is_reported_without_scripts() {
         fixture.tab.goto(&security_url(fixture)).await;
         fixture.tab.fill("#current-password", "wrong").await;
         fixture.tab.fill("#new-password", "a new password").await;
-        fixture.tab.fill("#password-again", "a new password\u{e007}").await;
+        fixture.tab.fill("#password-again", &format!("a new password{ENTER_KEY}")).await;
         let css =
             "#current-password:focus[aria-invalid=true][aria-describedby=current-password-error]";
         fixture.tab.find(css).await;

@@ -24,6 +24,12 @@ static DRIVER: LazyLock<Result<Chromedriver, EngineError>> = LazyLock::new(Chrom
 /// The browsers that no test uses at present.
 static IDLE_BROWSERS: Mutex<Vec<Client>> = Mutex::new(vec![]);
 
+/// Keys as `WebDriver` represents them in typed text.
+pub(super) const TAB_KEY: &str = "\u{e004}";
+pub(super) const ENTER_KEY: &str = "\u{e007}";
+pub(super) const SHIFT_KEY: &str = "\u{e008}";
+pub(super) const SPACE_KEY: &str = "\u{e00d}";
+
 /// A key that presses a button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
@@ -201,7 +207,7 @@ impl Tab {
             if self.has_element(&format!(":is({css}):focus")).await {
                 return;
             }
-            self.press("\u{e004}").await;
+            self.press(TAB_KEY).await;
         }
         panic!("{css} cannot be reached: {}", self.visible_text().await);
     }

@@ -139,7 +139,7 @@ fn an_invalid_rotation_is_rejected() {
     let message = workspace.run_failing(&["app", "secret", "cli:Command line"]);
     assert!(message.contains("(Command line) is part of belfry and has no secret"));
     let message = workspace.run_failing(&["app", "secret", "7"]);
-    assert_eq!(message, "belfry: there is no app \"7\"; see belfry app list\n");
+    assert_eq!(message, "belfry: there is no app \"7\"; run `belfry app list`\n");
     for keep_old in ["soon", "-1h", "1"] {
         let argument = format!("--keep-old={keep_old}");
         let output = workspace.run_with_input(&["app", "secret", "7", &argument], "");
@@ -191,7 +191,7 @@ async fn an_app_is_found_by_a_unique_name(workspace: Workspace) {
         assert_eq!(output, format!("app {tusky_id} (Tusky) {state}\n"));
     }
     let message = workspace.run_failing(&["app", "show", "Tusk"]);
-    assert_eq!(message, "belfry: there is no app \"Tusk\"; see belfry app list\n");
+    assert_eq!(message, "belfry: there is no app \"Tusk\"; run `belfry app list`\n");
 
     // A name that several apps share selects none of them.
     let other_id = add_app("TUSKY");

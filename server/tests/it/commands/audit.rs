@@ -61,7 +61,7 @@ fn commands_are_recorded(workspace: &Workspace) {
     assert_eq!(list_kinds(&["--app", app_id]), [&["app_delete"], &app_kinds[..]].concat());
     assert!(list_kinds(&[]).contains(&"account_delete".to_owned()));
     let message = workspace.run_failing(&["audit", "--account", "carol"]);
-    assert_eq!(message, "belfry: there is no account \"carol\"; see belfry account list\n");
+    assert_eq!(message, "belfry: there is no account \"carol\"; run `belfry account list`\n");
     let message = workspace.run_failing(&["audit", "--since", "tomorrow"]);
     assert!(message.contains("--since: \"tomorrow\" is not a time"), "{message}");
     assert_eq!(list_kinds(&["--since", "yesterday"]).len(), list_kinds(&[]).len());
@@ -82,7 +82,7 @@ on_both_engines! {
     a_deleted_account_is_shown_with_its_former_name,
     a_reused_name_selects_the_events_of_all_its_accounts,
     app_events_are_found_by_id_client_id_or_name,
-    a_counted_event_is_shown_with_the_time_of_the_last_one,
+    a_counted_event_is_shown_with_the_time_of_its_last_occurrence,
     the_audit_command_reports_that_there_are_more_events,
 }
 
@@ -204,11 +204,12 @@ async fn app_events_are_found_by_id_client_id_or_name(workspace: Workspace) {
     assert_eq!(app_cells("app_add"), ["My app", "my APP", "Other"]);
     let assert_unknown = |app: &str| {
         let advice = "a deleted app is found by its name or id, not by its client id";
-        let expected = format!("belfry: there is no app {app:?}; see belfry app list; {advice}\n");
+        let expected =
+            format!("belfry: there is no app {app:?}; run `belfry app list`; {advice}\n");
         assert_eq!(workspace.run_failing(&["audit", "--app", app]), expected);
     };
     ["Your app", "7", "#7"].into_iter().for_each(assert_unknown);
-    // A deleted app is shown by its id, and found by the name that it had, too.
+    // A deleted app is shown by its id, and can also be found by its former name.
     workspace.run(&["app", "delete", &both_ids[0]]);
     assert_eq!(app_ids(&format!("#{}", both_ids[0])), [&*both_ids[0]; 2]);
     let mut expected_ids = [&*both_ids[0], &both_ids[0], &both_ids[1]];
@@ -227,7 +228,7 @@ async fn app_events_are_found_by_id_client_id_or_name(workspace: Workspace) {
     }
 }
 
-async fn a_counted_event_is_shown_with_the_time_of_the_last_one(workspace: Workspace) {
+async fn a_counted_event_is_shown_with_the_time_of_its_last_occurrence(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let insert = "insert into audit_events (id, at, last_at, kind, outcome, origin, count, detail) \
                   values ('x', 1700000000, 1700000060, 'sign_in', 'failure', 'client', 3, 'wrong'), \

@@ -1,5 +1,5 @@
 //! Files that the user running a command may not read or write. The tests need root, to run
-//! commands as a different user.
+//! commands as another user.
 
 use std::fs::{create_dir, read_dir, write};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -33,10 +33,12 @@ fn fail_as_nobody(workspace: &Workspace, arguments: &[&str]) -> String {
 /// Asserts that a message names the path that is denied, its owner, the user and what to do.
 #[track_caller]
 fn assert_denied(message: &str, denied_path: &Path) {
-    let expected =
-        format!("permission denied: {} belongs to root (uid 0), and ", denied_path.display());
+    let expected = format!(
+        "permission denied: {} belongs to root (uid 0), but belfry runs as ",
+        denied_path.display()
+    );
     assert!(message.contains(&expected), "{message}");
-    assert!(message.contains("(uid 65534) runs belfry"), "{message}");
+    assert!(message.contains("(uid 65534); "), "{message}");
     assert!(message.contains("(sudo -u root belfry …)"), "{message}");
 }
 
@@ -44,11 +46,11 @@ fn assert_denied(message: &str, denied_path: &Path) {
 fn another_users_database_is_reported_as_denied() {
     let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
-    let data = workspace.path().join("data");
-    let database = data.join("belfry.db");
+    let data_dir = workspace.path().join("data");
+    let database = data_dir.join("belfry.db");
     // The directory hides the file, or the file can be seen but not read.
-    for (mode, denied_path) in [(0o700, &data), (0o755, &database)] {
-        set_mode(&data, mode);
+    for (mode, denied_path) in [(0o700, &data_dir), (0o755, &database)] {
+        set_mode(&data_dir, mode);
         for arguments in [
             &["account", "list"][..],
             &["account", "add", "bob"],
@@ -63,7 +65,7 @@ fn another_users_database_is_reported_as_denied() {
             assert_denied(&message, denied_path);
         }
     }
-    set_mode(&data, 0o755);
+    set_mode(&data_dir, 0o755);
     let message = fail_as_nobody(&workspace, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(message.contains("cannot lock data/belfry.lock: permission denied"), "{message}");
     // A server that root runs is rarely intended, so this remedy comes last.
@@ -80,24 +82,24 @@ fn apply_remedy(message: &str, name: &str) {
     assert!(status.unwrap().success(), "{message}");
 }
 
-/// Applying the remedy once is enough, whichever files belong to a different user.
+/// Applying the remedy once is enough, whichever files belong to another user.
 #[test]
 fn one_remedy_gives_the_user_all_data() {
     for (directory_owner, file_owner) in [(0, 0), (65_534, 0), (0, 65_534)] {
         let Some(workspace) = root_workspace() else { return };
         workspace.run(&["account", "add", "alice"]);
-        let data = workspace.path().join("data");
-        write(data.join("belfry.lock"), "").unwrap();
-        set_mode(&data, 0o755);
-        chown(&data, Some(directory_owner), None).unwrap();
-        for file in read_dir(&data).unwrap() {
+        let data_dir = workspace.path().join("data");
+        write(data_dir.join("belfry.lock"), "").unwrap();
+        set_mode(&data_dir, 0o755);
+        chown(&data_dir, Some(directory_owner), None).unwrap();
+        for file in read_dir(&data_dir).unwrap() {
             chown(file.unwrap().path(), Some(file_owner), None).unwrap();
         }
         let add = ["account", "add", "bob"];
         apply_remedy(&fail_as_nobody(&workspace, &add), "chown");
         let output = unprivileged_belfry(workspace.path(), &add).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        for file in read_dir(&data).unwrap() {
+        for file in read_dir(&data_dir).unwrap() {
             assert_eq!(file.unwrap().metadata().unwrap().uid(), 65_534);
         }
     }
@@ -153,9 +155,9 @@ fn another_users_files_are_reported_as_denied() {
 fn a_backup_into_another_users_directory_is_reported_as_denied() {
     let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
-    let data = workspace.path().join("data");
-    set_mode(&data, 0o755);
-    set_mode(&data.join("belfry.db"), 0o644);
+    let data_dir = workspace.path().join("data");
+    set_mode(&data_dir, 0o755);
+    set_mode(&data_dir.join("belfry.db"), 0o644);
     let directory = workspace.path().join("backups");
     create_dir(&directory).unwrap();
     for mode in [0o755, 0o700] {
@@ -201,10 +203,10 @@ fn a_database_in_another_users_directory_is_created_only_by_its_owner() {
 fn chown_is_recommended_for_another_users_file_in_ones_own_directory() {
     let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
-    let data = workspace.path().join("data");
-    chown(&data, Some(65_534), Some(65_534)).unwrap();
+    let data_dir = workspace.path().join("data");
+    chown(&data_dir, Some(65_534), Some(65_534)).unwrap();
     let message = fail_as_nobody(&workspace, &["account", "list"]);
-    let denied_path = data.join("belfry.db");
+    let denied_path = data_dir.join("belfry.db");
     let expected =
         format!("permission denied: {} belongs to root (uid 0), ", denied_path.display());
     assert!(message.contains(&expected), "{message}");

@@ -6,6 +6,7 @@ mod denied_files;
 mod engines;
 mod fixture;
 mod proxy;
+mod push;
 mod server;
 mod settings_in_use;
 
@@ -55,7 +56,7 @@ impl DoctorReport {
         assert_eq!(self.exit_code, Some(1));
     }
 
-    /// Asserts that a check has this result, with this text.
+    /// Asserts that one of the check's results has this status and contains this text.
     #[track_caller]
     fn assert_status(&self, check: &str, status: &str, expected_text: &str) {
         let lines = self.lines(check);
@@ -82,7 +83,7 @@ fn workspace_with_database() -> Workspace {
 }
 
 #[test]
-fn a_healthy_installation_without_a_server_fails_no_check_and_is_not_changed() {
+fn doctor_passes_and_changes_nothing_while_no_server_runs() {
     let workspace = workspace_with_database();
     let list_files = || {
         let entries = read_dir(workspace.path().join("data")).unwrap().map(|entry| entry.unwrap());
@@ -93,33 +94,33 @@ fn a_healthy_installation_without_a_server_fails_no_check_and_is_not_changed() {
         files
     };
     let files_before = list_files();
-    let checks = run_doctor(&workspace, &[]);
-    assert_eq!(checks.exit_code, Some(0), "{:?}", checks.results);
+    let report = run_doctor(&workspace, &[]);
+    assert_eq!(report.exit_code, Some(0), "{:?}", report.results);
     for check in ["settings", "files", "disk", "database", "write"] {
-        checks.assert_status(check, "ok", "");
+        report.assert_status(check, "ok", "");
     }
-    checks.assert_status("server", "skipped", "not running: nothing listens on http://127.0.0.1:1");
+    report.assert_status("server", "skipped", "not running: nothing listens on http://127.0.0.1:1");
     for check in ["redis", "certificate", "base_url", "proxy"] {
-        checks.assert_status(check, "skipped", "");
+        report.assert_status(check, "skipped", "");
     }
     assert_eq!(list_files(), files_before);
 
     let output = workspace.run(&["doctor"]);
     assert!(output.starts_with("ok       settings      valid"), "{output}");
-    assert_eq!(output.lines().count(), checks.results.len());
+    assert_eq!(output.lines().count(), report.results.len());
 }
 
 #[test]
 fn a_missing_database_is_reported_and_not_created() {
     let workspace = Workspace::sqlite();
     workspace.configure("listen = '127.0.0.1:1'");
-    let checks = run_doctor(&workspace, &["--data", "typo"]);
-    checks.assert_status(
+    let report = run_doctor(&workspace, &["--data", "typo"]);
+    report.assert_status(
         "database",
         "warning",
         "SQLite in typo/belfry.db does not exist or is empty",
     );
-    assert_eq!(checks.exit_code, Some(0));
+    assert_eq!(report.exit_code, Some(0));
     assert!(!workspace.path().join("typo").exists());
 }
 
@@ -135,55 +136,55 @@ fn invalid_settings_are_reported() {
 }
 
 #[test]
-fn warnings_of_serve_are_reported() {
+fn startup_warnings_are_reported() {
     let workspace = workspace_with_database();
     workspace.configure("listen = '127.0.0.1:1'\nbase_url = 'http://192.0.2.1'");
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("settings", "warning", "passwords and tokens are sent in clear text");
-    assert_eq!(checks.exit_code, Some(0));
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("settings", "warning", "passwords and tokens are sent in clear text");
+    assert_eq!(report.exit_code, Some(0));
 }
 
 #[test]
-fn files_that_others_can_change_are_reported() {
+fn files_that_other_users_can_access_are_reported() {
     let workspace = workspace_with_database();
-    let data = workspace.path().join("data");
-    set_mode(&data, 0o777);
+    let data_dir = workspace.path().join("data");
+    set_mode(&data_dir, 0o777);
     run_doctor(&workspace, &[])
         .assert_failed("files", "every user can change data chmod o-rwx data");
-    set_mode(&data, 0o700);
-    let database = data.join("belfry.db");
+    set_mode(&data_dir, 0o700);
+    let database = data_dir.join("belfry.db");
     set_mode(&database, 0o644);
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("files", "warning", "every user can read data/belfry.db");
-    assert_eq!(checks.exit_code, Some(0));
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("files", "warning", "every user can read data/belfry.db");
+    assert_eq!(report.exit_code, Some(0));
     set_mode(&database, 0o600);
     // Unlike the WAL, the `-shm` file contains no rows. SQLite removes both when doctor exits.
     for (file, status) in [("belfry.db-wal", "warning"), ("belfry.db-shm", "ok")] {
-        write(data.join(file), "").unwrap();
-        set_mode(&data.join(file), 0o644);
+        write(data_dir.join(file), "").unwrap();
+        set_mode(&data_dir.join(file), 0o644);
         run_doctor(&workspace, &[]).assert_status("files", status, "");
     }
 
     write(workspace.path().join("redis"), "redis://:secret@127.0.0.1:1").unwrap();
     set_mode(&workspace.path().join("redis"), 0o622);
-    let checks = run_doctor(&workspace, &["--redis-file", "redis"]);
-    checks.assert_status("files", "failed", "every user can change redis chmod o-rwx redis");
+    let report = run_doctor(&workspace, &["--redis-file", "redis"]);
+    report.assert_status("files", "failed", "every user can change redis chmod o-rwx redis");
 }
 
 /// A file belongs to root if root ran `belfry account add` before the first start of the service.
 #[test]
-fn files_of_different_users_are_reported() {
+fn files_with_different_owners_are_reported() {
     let workspace = workspace_with_database();
     let database = workspace.path().join("data/belfry.db");
     // Only root can change the owner.
     if chown(&database, Some(65534), None).is_ok() {
-        let checks = run_doctor(&workspace, &[]);
-        checks.assert_failed("files", "data/belfry.db belongs to a different user than data");
+        let report = run_doctor(&workspace, &[]);
+        report.assert_failed("files", "data/belfry.db belongs to a different user than data");
     }
 }
 
 #[test]
-fn a_full_disk_is_reported() {
+fn an_almost_full_disk_is_reported() {
     let workspace = workspace_with_database();
     let script = "mount -t tmpfs -o size=1m tmpfs \"$1\" && shift && exec \"$@\"";
     let mut command = Command::new("unshare");
@@ -196,12 +197,12 @@ fn a_full_disk_is_reported() {
         .current_dir(workspace.path());
     let output = command.output().unwrap();
     if output.stdout.is_empty() {
-        // Mounting needs permissions that a container may lack in CI too, so the test does not fail.
+        // Not a failure, because a container may lack the permission to mount, even in CI.
         return eprintln!("not allowed to mount: {}", String::from_utf8_lossy(&output.stderr));
     }
-    let checks = DoctorReport::parse(&output);
-    checks.assert_status("disk", "failed", "1 MB free for small free some space");
-    assert_eq!(checks.exit_code, Some(1));
+    let report = DoctorReport::parse(&output);
+    report.assert_status("disk", "failed", "1 MB free for small free some space");
+    assert_eq!(report.exit_code, Some(1));
 }
 
 /// Runs `belfry doctor` with a clock that is wrong by an offset such as `+1h`. Returns `None`

@@ -19,7 +19,7 @@ fn a_configuration_file_that_another_user_controls_is_not_read() {
     set_mode(&file, 0o666);
     let advice = "is not read; check it and use --config belfry.toml";
     let message = workspace.run_failing(&["config", "check"]);
-    assert!(message.contains("can be written by every user") && message.contains(advice));
+    assert!(message.contains("is world-writable") && message.contains(advice));
     assert!(workspace.run_failing(&["serve"]).contains(advice));
     let output = workspace.run(&["config", "check", "--config", "belfry.toml"]);
     assert!(output.contains("registration = \"closed\""), "{output}");
@@ -28,7 +28,7 @@ fn a_configuration_file_that_another_user_controls_is_not_read() {
     // Only root can change the owner.
     if chown(&file, Some(65534), None).is_ok() {
         let message = workspace.run_failing(&["config", "check"]);
-        assert!(message.contains("belongs to another user") && message.contains(advice));
+        assert!(message.contains("belongs to a different user") && message.contains(advice));
     }
 }
 
@@ -80,7 +80,7 @@ fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
 
 /// Data can have such modes after it was copied back, or if its directory was created by hand.
 #[test]
-fn data_that_others_can_read_or_change_causes_a_warning_at_start() {
+fn data_that_others_can_read_or_change_causes_a_warning_at_startup() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
     let start_and_read_log = || ServerProcess::start(workspace.path(), &[]).log();

@@ -9,7 +9,7 @@ use crate::support::ServerProcess;
 use crate::support::files::write_certificate;
 use crate::support::process::{belfry_command, run_belfry};
 
-/// Returns whether a check succeeds, and its output.
+/// Runs `belfry health`. Returns whether it succeeded, and its output.
 fn run_health(dir: &Path, arguments: &[&str]) -> (bool, String) {
     let output = run_belfry(dir, &[&["health"], arguments].concat());
     let bytes = [output.stdout, output.stderr].concat();
@@ -117,7 +117,7 @@ fn an_error_status_is_shown_with_its_body() {
     assert!(request.contains(&format!("\r\nhost: {}\r\n", url.trim_start_matches("http://"))));
 }
 
-/// Someone else may run the server at the URL.
+/// The server at the URL may be untrusted.
 #[test]
 fn a_body_cannot_control_the_terminal() {
     let dir = tempfile::tempdir().unwrap();

@@ -65,7 +65,7 @@ fn many_accounts() -> Vec<Value> {
 }
 
 /// Imports while a server is running, and uses the accounts immediately.
-async fn accounts_are_imported(workspace: Workspace) {
+async fn assert_accounts_are_imported(workspace: Workspace) {
     let server = ServerProcess::start(workspace.path(), &workspace.flags());
     let url = |path: &str| format!("{}/_matrix/client/v3/{path}", server.url);
     let mut lines = many_accounts();
@@ -127,13 +127,13 @@ async fn accounts_are_imported(workspace: Workspace) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_accounts_are_imported_on_sqlite() {
-    accounts_are_imported(Workspace::sqlite()).await;
+    assert_accounts_are_imported(Workspace::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_accounts_are_imported_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
-        accounts_are_imported(workspace).await;
+        assert_accounts_are_imported(workspace).await;
     }
 }
 
@@ -172,7 +172,7 @@ fn every_field_of_an_imported_account_is_stored() {
 }
 
 #[test]
-fn accounts_that_cannot_be_added_are_rejected_and_the_others_added() {
+fn accounts_that_cannot_be_added_are_rejected_and_others_are_added() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
     workspace.run(&["account", "add", "gone"]);

@@ -36,7 +36,8 @@ fn a_closed_pipe_ends_a_command_quietly() {
     }
 }
 
-/// Adds `zoe`, this many accounts from `user_000001`, every thousandth disabled, and as many apps.
+/// Adds `zoe`, `count` accounts named `user_000001` and so on, and `count` apps. Every thousandth
+/// account is disabled.
 async fn add_rows(workspace: &Workspace, count: i64) {
     workspace.run(&["account", "add", "zoe"]);
     let insert_statements = |numbers: &str| {

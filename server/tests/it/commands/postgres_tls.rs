@@ -23,7 +23,7 @@ async fn commands_connect_to_postgres_with_a_private_certificate_authority() {
 }
 
 #[test]
-fn the_configuration_is_invalid_if_a_certificate_cannot_be_read() {
+fn config_check_rejects_invalid_tls_parameters() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("ca.pem"), CertificateAuthority::new("Belfry").pem()).unwrap();
     fs::write(dir.path().join("empty.pem"), "").unwrap();

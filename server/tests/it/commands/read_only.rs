@@ -83,15 +83,15 @@ fn reading_leaves_the_files_unchanged() {
     }
 }
 
-/// An operator may read a copy of the data that belongs to a different user.
+/// An operator may read a copy of the data that belongs to another user.
 #[test]
 fn reading_needs_no_write_access() {
     let workspace = Workspace::sqlite();
     add_alice(&workspace);
-    let data = workspace.path().join("data");
+    let data_dir = workspace.path().join("data");
     set_mode(workspace.path(), 0o755);
-    set_mode(&data.join("belfry.db"), 0o444);
-    set_mode(&data, 0o555);
+    set_mode(&data_dir.join("belfry.db"), 0o444);
+    set_mode(&data_dir, 0o555);
     let run_unprivileged =
         |arguments: &[&str]| unprivileged_belfry(workspace.path(), arguments).output().unwrap();
     for arguments in READ_COMMANDS {
@@ -103,11 +103,37 @@ fn reading_needs_no_write_access() {
     let output = run_unprivileged(&["account", "disable", "alice"]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("belfry.db: permission denied"), "{message}");
-    set_mode(&data, 0o755);
+    set_mode(&data_dir, 0o755);
+}
+
+/// The directory belongs to a group that may write, and the database may only be read. Files that
+/// SQLite creates next to it would belong to the reader, and the server could not write them.
+#[test]
+fn reading_without_write_access_creates_no_files() {
+    let workspace = Workspace::sqlite();
+    add_alice(&workspace);
+    let data_dir = workspace.path().join("data");
+    set_mode(workspace.path(), 0o755);
+    set_mode(&data_dir.join("belfry.db"), 0o444);
+    set_mode(&data_dir, 0o777);
+    let files_before = data_files(workspace.path());
+    for arguments in READ_COMMANDS {
+        let output = unprivileged_belfry(workspace.path(), arguments).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {message}");
+        assert_eq!(data_files(workspace.path()), files_before, "{arguments:?}");
+    }
+    let output =
+        unprivileged_belfry(workspace.path(), &["account", "disable", "alice"]).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("belfry.db: permission denied"), "{message}");
+    let names_before = files_before.iter().map(|(path, ..)| path);
+    let files = data_files(workspace.path());
+    assert!(files.iter().map(|(path, ..)| path).eq(names_before), "{files:?}");
 }
 
 /// On SQLite the write may still be in the WAL.
-async fn reading_sees_the_last_write_next_to_a_server(workspace: Workspace) {
+async fn reading_sees_the_last_write_while_a_server_runs(workspace: Workspace) {
     add_alice(&workspace);
     let _server = ServerProcess::start(workspace.path(), &workspace.flags());
     for name in ["bob", "carol"] {
@@ -119,5 +145,5 @@ async fn reading_sees_the_last_write_next_to_a_server(workspace: Workspace) {
 
 on_both_engines! {
     crate::commands::create_workspace:
-    reading_sees_the_last_write_next_to_a_server,
+    reading_sees_the_last_write_while_a_server_runs,
 }

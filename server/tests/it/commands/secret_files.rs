@@ -7,8 +7,8 @@ use super::Workspace;
 use crate::support::ServerProcess;
 use crate::support::process::belfry_command;
 
-/// Runs `config check` with these variables and flags. Returns its output, or its messages if it
-/// fails.
+/// Runs `config check` with the given variables and flags. Returns its output, or its messages if
+/// it fails.
 fn run_config_check(
     workspace: &Workspace,
     variables: &[(&str, &str)],

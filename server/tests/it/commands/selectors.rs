@@ -42,10 +42,10 @@ async fn an_account_is_found_by_name_id_email_address_and_user_id(workspace: Wor
     assert!(output.starts_with("password of alice changed"), "{output}");
 
     for (selector, problem) in [
-        ("carol", "there is no account \"carol\"; see belfry account list"),
-        ("7", "there is no account with the name or the id \"7\"; see belfry account list"),
+        ("carol", "there is no account \"carol\"; run `belfry account list`"),
+        ("7", "there is no account with the name or the id \"7\"; run `belfry account list`"),
         ("#7", "there is no account with the id \"#7\""),
-        ("@carol:ring.example", "there is no account \"@carol:ring.example\"; see"),
+        ("@carol:ring.example", "there is no account \"@carol:ring.example\"; run"),
         (
             "@alice:other.example",
             "\"@alice:other.example\" is a user on \"other.example\", but this server's name is \

@@ -47,7 +47,7 @@ fn a_data_flag_without_effect_is_reported() {
     let mut command = belfry_command(workspace.path(), &["account", "list", "--data", "new"]);
     let output = command.env("BELFRY_DATABASE", url).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
-    let warning = "belfry: warning: --data is used only for the key of belfry doctor, because \
+    let warning = "belfry: warning: --data is used only for the belfry doctor key, because \
                    BELFRY_DATABASE names PostgreSQL, which stores all data\n";
     assert!(message.starts_with(warning), "{message}");
     assert!(message.contains("cannot open the database postgres://me@127.0.0.1:1/belfry"));
@@ -136,7 +136,7 @@ fn config_check_reads_the_certificate() {
     workspace.configure(&TLS_SETTINGS.replace("localhost", "ring.example"));
     let output = belfry_command(workspace.path(), &["config", "check"]).output().unwrap();
     let messages = String::from_utf8(output.stderr).unwrap();
-    assert!(messages.contains("is not for ring.example, the host of base_url"), "{messages}");
+    assert!(messages.contains("is not valid for ring.example, the host of base_url"), "{messages}");
     let other_key = rcgen::KeyPair::generate().unwrap();
     std::fs::write(workspace.path().join("key.pem"), other_key.serialize_pem()).unwrap();
     let message = workspace.run_failing(&["config", "check"]);
@@ -151,7 +151,7 @@ fn config_check_reads_the_certificate() {
 }
 
 #[test]
-fn an_expired_certificate_is_reported_at_start() {
+fn an_expired_certificate_is_reported_at_startup() {
     let workspace = Workspace::sqlite();
     workspace.configure(TLS_SETTINGS);
     write_certificate(&workspace, -1);

@@ -1,4 +1,4 @@
-//! Request bodies over a socket: incomplete ones and those that are too large.
+//! Request bodies over a socket that are incomplete or too large.
 
 use belfry::config::Config;
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn parse_response(response: &str) -> (&str, Value) {
 }
 
 #[tokio::test]
-async fn a_body_timeout_has_its_areas_error_format() {
+async fn a_body_timeout_has_the_error_format_of_its_area() {
     let server =
         Server::with_config(config_with(|config| config.http.body_timeout = SHORT_TIMEOUT)).await;
     let token = server.service.user_client("alice").await.token().to_owned();
@@ -63,7 +63,7 @@ async fn a_chunked_body_is_rejected_when_it_becomes_too_large() {
     let response = server.send(request.as_bytes()).await;
     let (status, body) = parse_response(&response);
     assert_eq!((status, &body["errcode"]), ("413", &"M_TOO_LARGE".into()), "{response}");
-    assert_eq!(body["error"], "The body may have at most 65536 bytes");
+    assert_eq!(body["error"], "The body must not be larger than 65536 bytes");
     server.stop().await;
 }
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::{DEADLINE, SHORT_TIMEOUT, Server, read_until_closed};
+use super::{SHORT_TIMEOUT, Server, TIMEOUT, read_until_closed};
 use crate::support::ServerProcess;
 use crate::support::process::belfry_command;
 use crate::support::service::config_with;
@@ -19,7 +19,7 @@ async fn send_request(stream: &mut TcpStream, path: &str) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut response = [0; 4096];
-    let length = timeout(DEADLINE, stream.read(&mut response)).await.expect("a response").unwrap();
+    let length = timeout(TIMEOUT, stream.read(&mut response)).await.expect("a response").unwrap();
     String::from_utf8_lossy(&response[..length]).into_owned()
 }
 
@@ -32,7 +32,7 @@ async fn wait_for_status(server: &Server, path: &str, status: u16) {
         if response.starts_with(&format!("HTTP/1.1 {status} ")) {
             return;
         }
-        assert!(start.elapsed() < DEADLINE, "{response}");
+        assert!(start.elapsed() < TIMEOUT, "{response}");
     }
 }
 
@@ -70,7 +70,7 @@ async fn a_silent_connection_beyond_the_maximum_is_closed_soon() {
     server.stop().await;
 }
 
-/// Connects from this address in the loopback network.
+/// Connects from `source_ip` in the loopback network.
 async fn connect_from(source_ip: [u8; 4], server: &Server) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((source_ip, 0))).unwrap();
@@ -139,7 +139,7 @@ async fn a_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
             assert_eq!(read_until_closed(&mut stream).await, "");
             break;
         }
-        assert!(start.elapsed() < DEADLINE);
+        assert!(start.elapsed() < TIMEOUT);
     }
     assert!(rejections >= 10, "{rejections}");
     server.stop().await;
@@ -212,7 +212,7 @@ async fn the_server_survives_and_reports_a_lack_of_open_files() {
     }
     let start = Instant::now();
     while !server.log().contains("accepting a connection failed") {
-        assert!(start.elapsed() < DEADLINE, "{}", server.log());
+        assert!(start.elapsed() < TIMEOUT, "{}", server.log());
         tokio::task::yield_now().await;
     }
     drop(streams);

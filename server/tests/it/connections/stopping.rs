@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::{DEADLINE, Server, read_until_closed};
+use super::{Server, TIMEOUT, read_until_closed};
 use crate::support::Service;
 use crate::support::service::config_with;
 
@@ -57,7 +57,7 @@ async fn http1_connections_are_closed_after_their_next_response() {
 /// An HTTP/2 connection is closed by GOAWAY: the client may not open more streams, and requests
 /// on open streams are answered.
 #[tokio::test]
-async fn http2_connections_are_closed_after_their_next_response() {
+async fn http2_connections_are_closed_after_open_streams_are_answered() {
     let server = Server::with_config(Config::default()).await;
     let connect = async || {
         let stream = TokioIo::new(server.connect().await);
@@ -88,7 +88,7 @@ async fn http2_connections_are_closed_after_their_next_response() {
             let body = response.into_body().collect().await.unwrap().to_bytes();
             assert_eq!(body, "{\"status\":\"ok\"}");
         }
-        timeout(DEADLINE, connection).await.expect("the server closes it").unwrap().unwrap();
+        timeout(TIMEOUT, connection).await.expect("the server closes it").unwrap().unwrap();
     }
     server.stop().await;
 }
@@ -107,6 +107,7 @@ async fn a_connection_that_waits_for_a_slot_is_served_when_the_server_stops() {
         stream.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
         incomplete_streams.push(stream);
     }
+    // The first is accepted and waits for a slot; the second stays in the listen backlog.
     let mut waiting_stream = server.connect().await;
     waiting_stream.write_all(HEALTH_REQUEST).await.unwrap();
     let mut queued_stream = server.connect().await;

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::{DEADLINE, Server, read_until_closed};
+use super::{Server, TIMEOUT, read_until_closed};
 use crate::support::ServerProcess;
 use crate::support::files::write_certificate;
 use crate::support::process::run_belfry;
@@ -111,8 +111,8 @@ async fn a_handshake_does_not_delay_the_shutdown() {
     let dir = tempfile::tempdir().unwrap();
     write_certificate(dir.path(), "localhost");
     let mut config = tls_config(&dir);
-    config.http.shutdown_timeout = DEADLINE * 30;
-    config.http.idle_timeout = DEADLINE * 30;
+    config.http.shutdown_timeout = TIMEOUT * 30;
+    config.http.idle_timeout = TIMEOUT * 30;
     let server = Server::with_config(config).await;
     let mut incomplete_stream = server.connect().await;
     incomplete_stream.write_all(INCOMPLETE_HELLO).await.unwrap();
@@ -138,7 +138,7 @@ async fn a_new_certificate_is_used_without_dropping_connections() {
     let mut new_stream = loop {
         match connect_tls(&server, &[&new_certificate], b"http/1.1").await {
             Ok(stream) => break stream,
-            Err(_) => assert!(start.elapsed() < DEADLINE, "the old certificate is still in use"),
+            Err(_) => assert!(start.elapsed() < TIMEOUT, "the old certificate is still in use"),
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };

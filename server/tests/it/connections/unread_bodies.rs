@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{DEADLINE, Server, read_until_closed};
+use super::{Server, TIMEOUT, read_until_closed};
 use crate::support::service::config_with;
 
 const RULE_PATH: &str = "/_matrix/client/v3/pushrules/global/room/a";
@@ -25,11 +25,11 @@ async fn read_response(stream: &mut TcpStream) -> String {
         stream.read_exact(&mut vec![0; length]).await.expect("the whole response");
         head
     };
-    timeout(DEADLINE, read_head_and_body).await.expect("a response in time")
+    timeout(TIMEOUT, read_head_and_body).await.expect("a response in time")
 }
 
-/// Returns the heads of requests that are rejected before their body is read, and the statuses of
-/// the responses.
+/// Returns requests that are rejected before their body is read: the status of the response, and
+/// the head of the request.
 async fn rejected_requests(server: &Server) -> [(u16, String); 6] {
     let read_token =
         server.service.user_client_with_scopes("alice", "read").await.token().to_owned();
@@ -62,7 +62,12 @@ async fn wait_for_packet() {
 
 /// Sends a request and asserts that it is rejected with this status, and that the connection then
 /// serves another request.
-async fn assert_usable_afterwards(stream: &mut TcpStream, status: u16, head: &str, body: &[u8]) {
+async fn assert_connection_is_reusable(
+    stream: &mut TcpStream,
+    status: u16,
+    head: &str,
+    body: &[u8],
+) {
     stream.write_all(head.as_bytes()).await.unwrap();
     wait_for_packet().await;
     stream.write_all(body).await.unwrap();
@@ -75,15 +80,15 @@ async fn assert_usable_afterwards(stream: &mut TcpStream, status: u16, head: &st
 }
 
 #[tokio::test]
-async fn a_connection_is_usable_after_a_request_whose_body_was_not_needed() {
+async fn a_connection_is_usable_after_a_request_with_an_unread_body() {
     let server = start_server().await;
     let mut stream = server.connect().await;
     for (status, head) in rejected_requests(&server).await {
         let head_with_length = format!("{head}Host: a\r\nContent-Length: 2000\r\n\r\n");
-        assert_usable_afterwards(&mut stream, status, &head_with_length, &[b'a'; 2000]).await;
+        assert_connection_is_reusable(&mut stream, status, &head_with_length, &[b'a'; 2000]).await;
         let chunked_head = format!("{head}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n");
         let body = format!("7d0\r\n{}\r\n0\r\n\r\n", "a".repeat(2000));
-        assert_usable_afterwards(&mut stream, status, &chunked_head, body.as_bytes()).await;
+        assert_connection_is_reusable(&mut stream, status, &chunked_head, body.as_bytes()).await;
     }
     drop(stream);
     server.stop().await;
@@ -99,14 +104,14 @@ async fn a_connection_is_usable_after_a_request_that_exceeded_a_rate_limit() {
     stream.write_all(b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     assert!(read_response(&mut stream).await.starts_with("HTTP/1.1 404 "));
     let head = format!("PUT {RULE_PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
-    assert_usable_afterwards(&mut stream, 429, &head, b"body").await;
+    assert_connection_is_reusable(&mut stream, 429, &head, b"body").await;
     drop(stream);
     server.stop().await;
 }
 
 /// A client that sends its whole body before it reads still gets the response.
 #[tokio::test]
-async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_response() {
+async fn a_large_unread_body_closes_the_connection_after_the_response() {
     let server = start_server().await;
     for (status, head) in rejected_requests(&server).await {
         // More than fits into the buffers of both sockets.
@@ -125,7 +130,7 @@ async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_respon
 
 /// With HTTP/2, only the stream ends and the connection stays open.
 #[tokio::test]
-async fn a_large_body_that_was_not_needed_ends_the_stream_after_the_response() {
+async fn a_large_unread_body_ends_the_stream_after_the_response() {
     let server = start_server().await;
     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
     let url = |path| format!("http://{}{path}", server.address);
@@ -155,7 +160,7 @@ async fn a_rejected_request_gets_no_100_continue() {
 }
 
 #[tokio::test]
-async fn a_connection_whose_unneeded_body_does_not_arrive_keeps_its_slot() {
+async fn a_connection_that_waits_for_an_unread_body_counts_towards_max_connections() {
     let server = Server::with_config(config_with(|config| config.http.max_connections = 1)).await;
     let mut slow_stream = server.connect().await;
     slow_stream

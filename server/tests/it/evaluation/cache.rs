@@ -67,8 +67,8 @@ async fn indexed_users_are_evaluated_without_the_database() {
         [[cake_group.clone(), message_group(201)], [cake_group, message_group(200)]];
     let body = evaluation_request(&names);
     wait_for_groups(&service, &body, &before).await;
-    // Invalidations arrive in order: when this one has arrived, so have all earlier ones, and only
-    // this account has to be read again.
+    // Invalidations arrive in order: after this invalidation, all earlier ones have arrived, and
+    // only this account has to be read again.
     other_store.set_account_disabled_at(&any_events(), 1200, Some(service.now())).await.unwrap();
     wait_for_groups(&service, &body, &after).await;
     names.pop();

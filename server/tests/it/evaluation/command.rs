@@ -6,7 +6,10 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use super::APPLICATION_SERVICE_SETTINGS;
+use crate::delivery::{NOTIFY, PUSHERS, pusher_body};
 use crate::support::process::{belfry_command, run_belfry, run_successfully};
+use crate::support::{PushService, ServerProcess};
 
 /// The event in `docs/evaluation.md`.
 const EVENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/event.json");
@@ -49,6 +52,43 @@ fn the_room_state_can_be_set_by_flags() {
     let winner = "notify, by global/override/.m.rule.contains_display_name\n";
     assert!(output.contains(winner), "{output}");
     assert!(output.ends_with("tweaks   {\"highlight\":true,\"sound\":\"default\"}\n"), "{output}");
+}
+
+#[test]
+fn the_time_can_be_set_by_a_flag() {
+    let dir = dir_with_account();
+    let quiet_hours = json!({ "kind": "time_and_day", "timezone": "Europe/Berlin",
+        "intervals": [{ "time_of_day": ["22:00", "23:59"] }] });
+    let rule = json!({ "rule_id": "nights", "actions": [], "conditions": [quiet_hours] });
+    let rulesets = json!({ "global": { "override": [rule] } });
+    let account = json!({ "name": "bob", "push_rules": rulesets });
+    std::fs::write(dir.path().join("accounts.jsonl"), account.to_string()).unwrap();
+    run_successfully(dir.path(), &["account", "import", "accounts.jsonl"]);
+    for (time, result) in [
+        ("2026-11-18T20:59:59Z", "notify, by global/underride/.m.rule.message\n"),
+        ("2026-11-18T21:00:00Z", "do not notify, by global/override/nights\n"),
+    ] {
+        let arguments = ["explain", "--account", "bob", "--at", time, EVENT];
+        let output = run_successfully(dir.path(), &arguments);
+        assert!(output.contains(result), "{output}");
+    }
+}
+
+#[test]
+fn a_timed_rule_is_evaluated_at_the_time_of_the_flag() {
+    let dir = dir_with_account();
+    let end_ms = 4_102_444_800_000_i64; // 2100-01-01T00:00:00Z
+    let rule = json!({ "rule_id": "timed", "actions": [], "conditions": [], "until": end_ms });
+    let account = json!({ "name": "bob", "push_rules": { "global": { "override": [rule] } } });
+    std::fs::write(dir.path().join("accounts.jsonl"), account.to_string()).unwrap();
+    run_successfully(dir.path(), &["account", "import", "accounts.jsonl"]);
+    let explain_at =
+        |time| run_successfully(dir.path(), &["explain", "--account", "bob", "--at", time, EVENT]);
+    let output = explain_at("2099-12-31T23:59:59Z");
+    assert!(output.contains("do not notify, by global/override/timed\n"), "{output}");
+    assert!(output.contains("matches until Friday, 2100-01-01, 00:00 in UTC\n"), "{output}");
+    let output = explain_at("2100-01-01T00:00:00Z");
+    assert!(output.contains("notify, by global/underride/.m.rule.message\n"), "{output}");
 }
 
 #[test]
@@ -156,7 +196,7 @@ fn errors_name_the_cause() {
     std::fs::write(dir.path().join("list.json"), "[]").unwrap();
     std::fs::write(dir.path().join("cake.json"), "cake").unwrap();
     for (account, event, error) in [
-        ("nobody", EVENT, "there is no account \"nobody\"; see belfry account list"),
+        ("nobody", EVENT, "there is no account \"nobody\"; run `belfry account list`"),
         ("alice", "none.json", "cannot read none.json: No such file or directory"),
         ("alice", "list.json", "list.json: an event must be a JSON object"),
         ("alice", "cake.json", "cake.json is not JSON: expected value"),
@@ -171,4 +211,46 @@ fn errors_name_the_cause() {
     assert!(stderr.starts_with("belfry: cake.json is not JSON: expected value"), "{stderr}");
     let arguments = ["explain", "--account", "alice", EVENT, "--profile-tag", "a/b"];
     assert_eq!(run_belfry(dir.path(), &arguments).status.code(), Some(2));
+}
+
+#[tokio::test]
+async fn the_deliveries_of_the_event_are_printed() {
+    let push_service = PushService::start().await;
+    let dir = dir_with_account();
+    let settings = format!(
+        "server_name = 'ring.example'\n{APPLICATION_SERVICE_SETTINGS}[push]\n\
+         contact = 'mailto:ops@ring.example'\nallowed_networks = ['127.0.0.0/8']\n"
+    );
+    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+    let server = ServerProcess::start(dir.path(), &[]);
+    let post = async |path: &str, token: &str, body: Value| {
+        let url = format!("{}{path}", server.url);
+        let request = reqwest::Client::new().post(url).bearer_auth(token).body(body.to_string());
+        assert!(request.send().await.unwrap().status().is_success(), "{path}");
+    };
+    let token = run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", "push"]);
+    let pusher = pusher_body(&json!({}), &push_service.url);
+    post(&format!("{PUSHERS}/set"), token.trim_end(), pusher).await;
+    let end = "\n\nno deliveries of this event are recorded: it was not reported, no rule notified \
+               at that time, or there was no receiver\n";
+    let output = explain(dir.path(), &[]);
+    assert!(output.ends_with(end), "{output}");
+    let event: Value = serde_json::from_slice(&std::fs::read(EVENT).unwrap()).unwrap();
+    let members = json!([{ "user_id": "@alice:ring.example" }]);
+    let body = json!({ "event": event, "members": members });
+    post(NOTIFY.strip_prefix("POST ").unwrap(), "token of product", body).await;
+    push_service.wait_for(1).await;
+    let mut output = String::new();
+    // The result is stored shortly after the push gateway has responded.
+    for _ in 0..100 {
+        output = explain(dir.path(), &[]);
+        if output.contains("delivered at") {
+            break;
+        }
+    }
+    let (_, deliveries) = output.split_once("\n\ndeliveries of this event\n").unwrap();
+    assert!(deliveries.starts_with("Example · Phone (gateway)  delivered at 20"), "{output}");
+    assert!(deliveries.ends_with("Z, 1 attempt: status 201\n"), "{output}");
+    let json: Value = serde_json::from_str(&explain(dir.path(), &["--json"])).unwrap();
+    assert_eq!(json["deliveries"][0]["receiver"]["name"], "Example · Phone");
 }

@@ -16,9 +16,9 @@ async fn notified_users_are_grouped_by_rule() {
         service.user_client(name).await;
     }
     let dora = service.user_client("dora").await;
-    dora.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
+    dora.put_rule_ok("global/content/cake", &silent_rule("cake")).await;
     let emma = service.user_client("emma").await;
-    emma.put_rules_ok("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" }))
+    emma.put_rule_ok("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" }))
         .await;
 
     let mut body = json!({
@@ -83,7 +83,7 @@ async fn long_actions_are_omitted_from_the_response() {
     for name in names {
         let sound = json!({ "set_tweak": "sound", "value": name.repeat(20_000) });
         let rule = json!({ "actions": [sound, { "set_tweak": "highlight" }, "notify"] });
-        service.user_client(name).await.put_rules_ok("global/room/!r:x", &rule).await;
+        service.user_client(name).await.put_rule_ok("global/room/!r:x", &rule).await;
     }
     let body = json!({ "event": message_event("hello"), "members": members(&names) });
     let response = application_service.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
@@ -154,7 +154,7 @@ async fn members_other_than_enabled_users_in_the_namespace_are_omitted() {
 async fn a_member_is_evaluated_separately_for_each_device() {
     let (service, application_service) = start_with_application_service().await;
     let ann = service.user_client("ann").await;
-    ann.put_rules_ok("device/phone/content/cake", &silent_rule("cake")).await;
+    ann.put_rule_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let member = |tag: &str| json!({ "user_id": user_id("ann"), "profile_tag": tag });
     let body = json!({
         "event": message_event("cake"), "all": true,

@@ -13,15 +13,15 @@ fn walk_step(explanation: &Value, rule: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_walk_lists_the_outcome_of_each_rule() {
+async fn the_walk_lists_the_outcome_of_each_rule_tried() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let loud_rule =
         json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
-    alice.put_rules_ok("global/content/cake", &loud_rule).await;
-    alice.put_rules_ok("global/content/pie", &silent_rule("pie")).await;
-    alice.put_rules_ok("global/content/off", &silent_rule("cake")).await;
-    alice.put_rules_ok("global/content/off/enabled", &json!(false)).await;
+    alice.put_rule_ok("global/content/cake", &loud_rule).await;
+    alice.put_rule_ok("global/content/pie", &silent_rule("pie")).await;
+    alice.put_rule_ok("global/content/off", &silent_rule("cake")).await;
+    alice.put_rule_ok("global/content/off/enabled", &json!(false)).await;
 
     let explanation = alice.explain(&json!({ "event": message_event("There is cake!") })).await;
 
@@ -45,7 +45,7 @@ async fn the_walk_lists_the_outcome_of_each_rule() {
 }
 
 #[tokio::test]
-async fn the_room_state_is_taken_into_account() {
+async fn room_state_affects_the_winning_rule() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for (room, rule) in [
@@ -68,7 +68,7 @@ async fn the_room_state_is_taken_into_account() {
 async fn device_rules_apply_to_their_profile_tag() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("device/phone/content/cake", &silent_rule("cake")).await;
+    alice.put_rule_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let explain_with_tag = async |tag: &str| {
         alice.explain(&json!({ "event": message_event("cake"), "profile_tag": tag })).await
     };
@@ -91,7 +91,7 @@ async fn users_are_not_notified_of_their_own_events() {
 }
 
 #[tokio::test]
-async fn explain_is_a_post_under_every_push_rules_prefix() {
+async fn explain_accepts_only_post() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let body = json!({ "event": message_event("cake") });
@@ -107,8 +107,8 @@ async fn explain_is_a_post_under_every_push_rules_prefix() {
 }
 
 #[tokio::test]
-async fn a_token_with_a_read_scope_is_required() {
-    let (service, application_service) = start_with_application_service().await;
+async fn a_token_with_a_sufficient_scope_is_required() {
+    let service = start_unlimited().await;
     let body = json!({ "event": message_event("cake") });
     for (scopes, status) in [("read:notifications", 200), ("push", 200), ("write", 403)] {
         let client = service.user_client_with_scopes("alice", scopes).await;
@@ -118,9 +118,14 @@ async fn a_token_with_a_read_scope_is_required() {
     assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()));
     let response = service.anonymous_client().with_token("made up").send_json(EXPLAIN, &body).await;
     assert_eq!(response.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+}
 
+#[tokio::test]
+async fn an_application_service_explains_the_rules_of_its_users() {
+    let (service, application_service) = start_with_application_service().await;
+    let body = json!({ "event": message_event("cake") });
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
+    alice.put_rule_ok("global/content/cake", &silent_rule("cake")).await;
     let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
     let explanation =
         application_service.send_json(&as_alice, &body).await.expect_json(StatusCode::OK);
@@ -154,11 +159,11 @@ async fn an_invalid_body_is_rejected() {
 }
 
 #[tokio::test]
-async fn an_event_of_maximum_size_is_accepted_and_truncated_in_the_walk() {
+async fn a_large_event_is_accepted_and_its_values_are_truncated_in_the_walk() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for pattern in ["pie", "tea", "milk"] {
-        alice.put_rules_ok(&format!("global/content/{pattern}"), &silent_rule(pattern)).await;
+        alice.put_rule_ok(&format!("global/content/{pattern}"), &silent_rule(pattern)).await;
     }
     let body = "cake ".repeat(13_000);
     let response = alice.send_json(EXPLAIN, &json!({ "event": message_event(&body) })).await;
@@ -166,7 +171,12 @@ async fn an_event_of_maximum_size_is_accepted_and_truncated_in_the_walk() {
     assert!(response.text.len() < 16 * 1024, "{}", response.text.len());
     let excerpt = walk_step(&response.json(), "pie")["found"].clone();
     assert_eq!(excerpt, format!("{}…", "cake ".repeat(20)));
+}
 
+#[tokio::test]
+async fn an_event_that_is_too_large_is_rejected() {
+    let service = start_unlimited().await;
+    let alice = service.user_client("alice").await;
     let response =
         alice.send_json(EXPLAIN, &json!({ "event": message_event(&"x".repeat(200_000)) })).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));

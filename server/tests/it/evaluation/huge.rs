@@ -39,7 +39,7 @@ fn has_silent_rule(number: u32) -> bool {
 fn ruleset_document(has_silent_rule: bool) -> String {
     let mut document = RuleDocument::new(RuleScope::Global);
     let mut put_rule = |id: &str, rule: Value| {
-        let rule = NewRule::read(
+        let rule = NewRule::parse(
             RuleKind::Content,
             rule.to_string().as_bytes(),
             NewRuleLimits::default(),
@@ -113,7 +113,7 @@ async fn rules_of_maximum_size_are_evaluated_in_bounded_memory() {
     let mut document = RuleDocument::new(RuleScope::Global);
     for number in 0..16 {
         let rule = silent_rule(&format!("{}{number}", "?a".repeat(32_000)));
-        let rule = NewRule::read(
+        let rule = NewRule::parse(
             RuleKind::Content,
             rule.to_string().as_bytes(),
             NewRuleLimits::default(),
@@ -182,7 +182,7 @@ async fn a_hundred_thousand_members_are_evaluated_in_bounded_memory() {
 
     assert!(peak_memory_mib(&server) < MAX_ROOM_MIB, "{} MiB", peak_memory_mib(&server));
 
-    // The most members that fit into a body, none of which has an account.
+    // The most members that fit into a body. None of them has an account.
     let members = vec![r#"{"user_id":""}"#; (16 << 20) / 15 - 10].join(",");
     let (status, response) =
         evaluate(&server, format!(r#"{{"event":{{}},"members":[{members}]}}"#)).await;

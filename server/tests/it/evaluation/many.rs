@@ -45,7 +45,7 @@ pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
 /// Adds a silent rule for a word to an account.
 pub(super) async fn add_silent_rule(store: &Store, account_id: i64, word: &str) {
     let mut document = RuleDocument::new(RuleScope::Global);
-    let rule = NewRule::read(
+    let rule = NewRule::parse(
         RuleKind::Content,
         silent_rule(word).to_string().as_bytes(),
         NewRuleLimits::default(),
@@ -55,7 +55,7 @@ pub(super) async fn add_silent_rule(store: &Store, account_id: i64, word: &str) 
     document.put(RuleKind::Content, word.parse().unwrap(), rule, RulePosition::default()).unwrap();
     let rulesets = store.rulesets_for_update(account_id, Timestamp::UNIX_EPOCH).await.unwrap();
     assert_eq!(
-        store.save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap(),
+        store.save_document(&rulesets, SerializedDocument::new(document)).await.unwrap(),
         SaveOutcome::Saved
     );
 }
@@ -110,15 +110,15 @@ async fn a_rule_change_takes_effect_for_the_next_event() {
     let unchanged_groups = [rule_group(".m.rule.message", &["ann", "ben"])];
     assert_eq!(application_service.evaluate(&body).await, unchanged_groups);
 
-    ann.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
+    ann.put_rule_ok("global/content/cake", &silent_rule("cake")).await;
     let [cake_group, message_group] =
         [rule_group("cake", &["ann"]), rule_group(".m.rule.message", &["ben"])];
     assert_eq!(application_service.evaluate(&body).await, [cake_group, message_group]);
 
-    ben.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
+    ben.put_rule_ok("global/content/cake", &silent_rule("cake")).await;
     assert_eq!(application_service.evaluate(&body).await, [rule_group("cake", &["ann", "ben"])]);
 
-    ann.put_rules_ok("global/content/cake/enabled", &json!(false)).await;
+    ann.put_rule_ok("global/content/cake/enabled", &json!(false)).await;
     let [message_group, cake_group] =
         [rule_group(".m.rule.message", &["ann"]), rule_group("cake", &["ben"])];
     assert_eq!(application_service.evaluate(&body).await, [message_group, cake_group]);
@@ -128,7 +128,7 @@ async fn a_rule_change_takes_effect_for_the_next_event() {
     }
     assert_eq!(application_service.evaluate(&body).await, unchanged_groups);
 
-    ann.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    ann.put_rule_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
     let [master_group, message_group] =
         [rule_group(".m.rule.master", &["ann"]), rule_group(".m.rule.message", &["ben"])];
     assert_eq!(application_service.evaluate(&body).await, [master_group, message_group]);
@@ -154,7 +154,7 @@ async fn a_change_takes_effect_while_other_requests_are_evaluated() {
     for number in 0..20 {
         let rule = format!("rule_{number}");
         let loud_rule = json!({ "actions": ["notify"], "pattern": "cake" });
-        ann.put_rules_ok(&format!("global/content/{rule}"), &loud_rule).await;
+        ann.put_rule_ok(&format!("global/content/{rule}"), &loud_rule).await;
         assert_eq!(application_service.evaluate(&body).await[0], rule_group(&rule, &["ann"]));
     }
     other_requests.shutdown().await;
@@ -186,7 +186,7 @@ async fn evaluate_and_explain_have_the_same_results() {
         ),
     ] {
         let user = service.user_client(name).await;
-        user.put_rules_ok(&format!("global/{rule_path}"), &rule).await;
+        user.put_rule_ok(&format!("global/{rule_path}"), &rule).await;
         users.push((name, user));
     }
     let names: Vec<&str> = users.iter().map(|(name, _)| *name).collect();
@@ -210,10 +210,10 @@ async fn evaluate_and_explain_have_the_same_results() {
             application_service.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
         let mut evaluations = Vec::new();
         for group in response["groups"].as_array().unwrap() {
-            let mut result = group.clone();
-            let group_users = result.as_object_mut().unwrap().remove("users").unwrap();
+            let mut evaluation = group.clone();
+            let group_users = evaluation.as_object_mut().unwrap().remove("users").unwrap();
             for user in group_users.as_array().unwrap() {
-                evaluations.push((user.as_str().unwrap().to_owned(), result.clone()));
+                evaluations.push((user.as_str().unwrap().to_owned(), evaluation.clone()));
             }
         }
         evaluations.sort_by(|a, b| a.0.cmp(&b.0));

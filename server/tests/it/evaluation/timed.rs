@@ -13,8 +13,7 @@ use crate::support::{Service, TestClient, TestDatabase};
 
 const HOUR_SECONDS: i64 = 3600;
 
-/// Returns the time this many seconds after the start of the clock, in milliseconds since the Unix
-/// epoch.
+/// Returns the time this many seconds after the start of the clock, as Unix time in milliseconds.
 fn millis_after_start(seconds: i64) -> i64 {
     (START_SECONDS + seconds) * 1000
 }
@@ -40,7 +39,7 @@ async fn a_timed_rule_is_evaluated_until_it_expires() {
     let (service, application_service) = start_with_application_service().await;
     let (alice, _bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let mute_rule = json!({ "actions": [], "until": millis_after_start(HOUR_SECONDS) });
-    alice.put_rules_ok("global/room/!r:x", &mute_rule).await;
+    alice.put_rule_ok("global/room/!r:x", &mute_rule).await;
     let body = evaluation_request(&["alice", "bob"]);
     let muted_groups = [rule_group("!r:x", &["alice"]), rule_group(".m.rule.message", &["bob"])];
     // The second evaluation uses the cached index.
@@ -67,7 +66,7 @@ async fn a_pause_of_all_notifications_is_evaluated_until_it_expires() {
     let (service, application_service) = start_with_application_service().await;
     let alice = service.user_client("alice").await;
     let pause_body = json!({ "enabled": true, "until": millis_after_start(HOUR_SECONDS) });
-    alice.put_rules_ok("global/override/.m.rule.master/enabled", &pause_body).await;
+    alice.put_rule_ok("global/override/.m.rule.master/enabled", &pause_body).await;
     for (advance, rule) in
         [(0, ".m.rule.master"), (HOUR_SECONDS - 1, ".m.rule.master"), (1, ".m.rule.message")]
     {
@@ -76,6 +75,33 @@ async fn a_pause_of_all_notifications_is_evaluated_until_it_expires() {
         assert_eq!(groups, [rule_group(rule, &["alice"])]);
         assert_eq!(explain_message(&alice).await.0, rule);
     }
+}
+
+#[tokio::test]
+async fn quiet_hours_are_evaluated_with_the_servers_clock() {
+    let (service, application_service) = start_with_application_service().await;
+    let alice = service.user_client("alice").await;
+    // The clock starts on Friday, 15 January 2027, at 08:00 UTC, which is 09:00 in Berlin.
+    let condition = json!({
+        "kind": "time_and_day", "timezone": "Europe/Berlin",
+        "intervals": [{ "time_of_day": ["09:00", "09:59"], "day_of_week": [5] }],
+    });
+    let rule = json!({ "actions": [], "conditions": [condition] });
+    alice.put_rule_ok("global/override/quiet", &rule).await;
+    // All evaluations after the first use the cached index.
+    for (advance, rule) in
+        [(0, "quiet"), (HOUR_SECONDS - 1, "quiet"), (1, ".m.rule.message"), (0, ".m.rule.message")]
+    {
+        service.clock.advance(advance);
+        let groups = application_service.evaluate(&evaluation_request(&["alice"])).await;
+        assert_eq!(groups, [rule_group(rule, &["alice"])]);
+        assert_eq!(explain_message(&alice).await.0, rule);
+    }
+    let explanation = alice.explain(&json!({ "event": message_event("hello") })).await;
+    let mut steps = explanation["walk"].as_array().unwrap().iter();
+    let step = steps.find(|step| step["rule_id"] == "quiet").unwrap();
+    assert_eq!(step["condition"], condition);
+    assert_eq!(step["found"], json!({ "day_of_week": 5, "time_of_day": "10:00" }));
 }
 
 /// Waits until a node has received another node's write.
@@ -111,13 +137,13 @@ async fn a_mute_set_on_one_node_expires_on_time_on_another() {
     let body = evaluation_request(&["alice"]);
 
     alice
-        .put_rules_ok(
+        .put_rule_ok(
             "global/room/!r:x",
             &json!({ "actions": [], "until": millis_after_start(HOUR_SECONDS) }),
         )
         .await;
     let pause_body = json!({ "enabled": true, "until": millis_after_start(HOUR_SECONDS / 2) });
-    alice.put_rules_ok("global/override/.m.rule.master/enabled", &pause_body).await;
+    alice.put_rule_ok("global/override/.m.rule.master/enabled", &pause_body).await;
     wait_for_rule(&remote_alice, ".m.rule.master").await;
     assert_eq!(
         remote_application_service.evaluate(&body).await,

@@ -12,9 +12,9 @@ fn nested_event(depth: usize) -> Value {
 async fn every_event_is_evaluated_or_rejected() {
     let (service, application_service) = start_with_application_service().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/content/stars", &silent_rule(&"*a".repeat(200))).await;
-    alice.put_rules_ok("global/content/marks", &silent_rule(&"?".repeat(1000))).await;
-    alice.put_rules_ok("global/content/empty", &silent_rule("")).await;
+    alice.put_rule_ok("global/content/stars", &silent_rule(&"*a".repeat(200))).await;
+    alice.put_rule_ok("global/content/marks", &silent_rule(&"?".repeat(1000))).await;
+    alice.put_rule_ok("global/content/empty", &silent_rule("")).await;
     for (id, condition) in [
         ("dots", json!({ "kind": "event_match", "key": "....\\", "pattern": "\\" })),
         ("list", json!({ "kind": "event_property_contains", "key": "content.l", "value": null })),
@@ -22,7 +22,7 @@ async fn every_event_is_evaluated_or_rejected() {
         ("level", json!({ "kind": "sender_notification_permission", "key": "" })),
     ] {
         let rule = json!({ "actions": [], "conditions": [condition] });
-        alice.put_rules_ok(&format!("global/override/{id}"), &rule).await;
+        alice.put_rule_ok(&format!("global/override/{id}"), &rule).await;
     }
     let events = [
         json!({}),

@@ -18,7 +18,7 @@ use self::upstream::Upstream;
 use crate::support::process::run_successfully;
 use crate::support::{ServerProcess, report_skipped};
 
-/// Request timeout, shorter than nginx waits for Belfry by default.
+/// The request timeout, shorter than the default time that nginx waits for Belfry.
 const TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Belfry, a protected server, the proxy in front of it, and two access tokens of Alice.

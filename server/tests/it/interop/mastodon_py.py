@@ -21,7 +21,7 @@ OOB = "urn:ietf:wg:oauth:2.0:oob"
 
 
 def hidden_fields(page, action):
-    """The hidden fields of the form with this action."""
+    """Returns the hidden fields of the form with this action."""
     form = page.text.split(f'action="{action}">')[1].split("</form>")[0]
     return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]+)"', form))
 
@@ -51,13 +51,13 @@ def assert_raises(error, call):
 
 
 def names(accounts):
-    """The names of accounts; for version 1, Mastodon.py returns plain dictionaries."""
+    """Returns the names of accounts. For version 1, Mastodon.py returns plain dictionaries."""
     return [account["username"] for account in accounts]
 
 
 def link(page):
-    """A link to another page without its type, because Mastodon.py cannot parse the type name that it
-    sets for these lists."""
+    """Returns a link to another page without its type, because Mastodon.py cannot parse the type name
+    that it sets for these lists."""
     return {key: value for key, value in page.items() if key != "_mastopy_type"}
 
 

@@ -25,7 +25,7 @@ from nio.responses import (
 
 
 async def rules(client):
-    """The rules in the server's JSON. nio itself reads rules only from a sync."""
+    """Returns the rules in the server's JSON. nio itself reads rules only from a sync."""
     path = f"/_matrix/client/v3/pushrules/global/?access_token={client.access_token}"
     response = await client.send("GET", path)
     assert response.status == 200, await response.text()
@@ -37,7 +37,7 @@ def user_rule_ids(ruleset, kind):
 
 
 async def parsed_rules(client):
-    """The rules as nio parses them."""
+    """Returns the rules as nio parses them."""
     path = f"/_matrix/client/v3/user/{client.user_id}/account_data/m.push_rules"
     response = await client.send("GET", f"{path}?access_token={client.access_token}")
     content = json.loads(await response.text())

@@ -1,5 +1,7 @@
 //! Interoperability with the request and response types of ruma's client API.
 
+mod pushers;
+
 use std::borrow::Cow;
 
 use axum::http;
@@ -37,8 +39,9 @@ struct Client {
 impl Client {
     /// Creates a client for the API versions that the server supports.
     async fn connect(url: &str) -> Self {
-        let request = get_supported_versions::Request::new();
-        let request = request.try_into_http_request(url, SendAccessToken::None, ()).unwrap();
+        let request = get_supported_versions::Request::new()
+            .try_into_http_request(url, SendAccessToken::None, ())
+            .unwrap();
         let versions: get_supported_versions::Response = send(request).await.unwrap();
         Self { url: url.to_owned(), versions: versions.as_supported_versions(), token: None }
     }
@@ -49,8 +52,8 @@ impl Client {
         for<'a> R::Authentication: AuthScheme<Input<'a> = SendAccessToken<'a>>,
         for<'a> R::PathBuilder: PathBuilder<Input<'a> = Cow<'a, SupportedVersions>>,
     {
-        let token = self.token.as_deref();
-        let token = token.map_or(SendAccessToken::None, SendAccessToken::IfRequired);
+        let token =
+            self.token.as_deref().map_or(SendAccessToken::None, SendAccessToken::IfRequired);
         let versions = Cow::Borrowed(&self.versions);
         let request = request.try_into_http_request(&self.url, token, versions).unwrap();
         match send(request).await {
@@ -103,7 +106,7 @@ async fn send<R: IncomingResponse>(
     R::try_from_http_response(response)
 }
 
-async fn log_in_alice() -> (AliceServer, Client) {
+async fn start_and_log_in() -> (AliceServer, Client) {
     let server = AliceServer::start();
     let mut client = Client::connect(&server.process.url).await;
     assert!(client.versions.versions.contains(&MatrixVersion::V1_1));
@@ -114,7 +117,7 @@ async fn log_in_alice() -> (AliceServer, Client) {
 
 #[tokio::test]
 async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
-    let (_server, client) = log_in_alice().await;
+    let (_server, client) = start_and_log_in().await;
     client.put_content_rule("tea", None, None).await;
     client.put_content_rule("cake", None, None).await;
     client.put_content_rule("pie 🥧", None, Some("cake")).await;
@@ -156,7 +159,7 @@ async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
 
 #[tokio::test]
 async fn ruma_reads_back_override_underride_room_and_sender_rules() {
-    let (_server, client) = log_in_alice().await;
+    let (_server, client) = start_and_log_in().await;
     let conditions =
         vec![PushCondition::EventMatch(ruma_common::push::EventMatchConditionData::new(
             "type".to_owned(),
@@ -197,7 +200,7 @@ async fn ruma_reads_back_override_underride_room_and_sender_rules() {
 
 #[tokio::test]
 async fn ruma_parses_error_responses() {
-    let (_server, mut client) = log_in_alice().await;
+    let (_server, mut client) = start_and_log_in().await;
     let rule = NewPatternedPushRule::new("x".to_owned(), "x".to_owned(), vec![]);
     let mut request = set_pushrule::v3::Request::new(NewPushRule::Content(rule));
     request.before = Some("nobody".to_owned());

@@ -8,7 +8,7 @@ use test_engines::shared::{private_cluster, shared_cluster};
 use tokio::task::JoinSet;
 
 use super::nodes::start_node;
-use super::outage::{Load, count_admitted, get_text, has_metric, wait_until};
+use super::outage::{Load, count_admitted_from_address, get_text, has_metric_line, wait_until};
 use crate::support::process::run_successfully;
 use crate::support::{ServerProcess, TestDatabase};
 
@@ -23,8 +23,8 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
                     limits = { redis_timeout = '30s' }";
     std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
     let (url, redis) = (database.url().unwrap(), cluster.url());
-    let start_node = |()| ServerProcess::start(dir.path(), &["--database", url, "--redis", &redis]);
-    let nodes = [(); 3].map(start_node);
+    let arguments = ["--database", url, "--redis", &redis];
+    let nodes = [(); 3].map(|()| ServerProcess::start(dir.path(), &arguments));
     run_successfully(dir.path(), &["account", "add", "alice", "--database", url]);
     let issue_token = ["token", "issue", "alice", "--database", url];
     let token: Arc<str> = run_successfully(dir.path(), &issue_token).trim().into();
@@ -39,11 +39,11 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
         clients.spawn(async move {
             let mut admitted = 0;
             loop {
-                let request = next_request.fetch_add(1, Ordering::Relaxed);
-                if request >= 900 {
+                let request_index = next_request.fetch_add(1, Ordering::Relaxed);
+                if request_index >= 900 {
                     return admitted;
                 }
-                let address = format!("10.0.{}.{}", request / 250, request % 250);
+                let address = format!("10.0.{}.{}", request_index / 250, request_index % 250);
                 let request = client.get(&url).bearer_auth(&token);
                 let response = request.header("x-forwarded-for", address).send().await.unwrap();
                 let status = response.status();
@@ -55,12 +55,12 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     assert_eq!(clients.join_all().await.into_iter().sum::<usize>(), 300);
     for node in &nodes {
         assert!(get_text(node, "/readyz").await.contains("\"redis\":\"ok\""));
-        assert!(has_metric(node, "belfry_rate_limit_local_decisions_total 0").await);
+        assert!(has_metric_line(node, "belfry_rate_limit_local_decisions_total 0").await);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
+async fn exactly_the_limit_is_admitted_while_slots_are_moved() {
     let Some(cluster) = private_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
@@ -72,21 +72,22 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
         let is_stopped = Arc::clone(&is_stopped);
         clients.spawn(async move {
             let client = reqwest::Client::new();
-            let mut addresses = 0;
+            let mut address_count = 0;
             while !is_stopped.load(Ordering::Relaxed) {
-                let address = format!("10.{number}.{}.{}", addresses / 250, addresses % 250);
+                let address =
+                    format!("10.{number}.{}.{}", address_count / 250, address_count % 250);
                 let mut admitted = 0;
-                for request in 0..25 {
-                    let request = client.get(&urls[request % 2]);
+                for request_index in 0..25 {
+                    let request = client.get(&urls[request_index % 2]);
                     let request = request.header("x-forwarded-for", &address);
                     let status = request.send().await.unwrap().status();
                     assert!(status == 404 || status == 429, "{status}");
                     admitted += usize::from(status == 404);
                 }
                 assert_eq!(admitted, 20, "{address}");
-                addresses += 1;
+                address_count += 1;
             }
-            addresses
+            address_count
         });
     }
     let slot_moves = tokio::task::spawn_blocking(move || {
@@ -97,15 +98,15 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
     });
     let _cluster = slot_moves.await.unwrap();
     is_stopped.store(true, Ordering::Relaxed);
-    let addresses: usize = clients.join_all().await.into_iter().sum();
-    assert!(addresses > 16, "{addresses}");
+    let address_count: usize = clients.join_all().await.into_iter().sum();
+    assert!(address_count > 16, "{address_count}");
     for (node, _) in &nodes {
-        assert!(has_metric(node, "belfry_rate_limit_local_decisions_total 0").await);
+        assert!(has_metric_line(node, "belfry_rate_limit_local_decisions_total 0").await);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_primary_fails_no_request_and_other_shards_keep_their_counts() {
+async fn no_request_fails_when_a_primary_is_killed_and_other_shards_keep_their_counts() {
     let Some(mut cluster) = private_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
@@ -123,42 +124,43 @@ async fn a_killed_primary_fails_no_request_and_other_shards_keep_their_counts() 
         primaries.iter().map(|&primary| address_on(&cluster, primary)).collect();
     let load = Load::default();
     let mut clients = JoinSet::new();
-    for client in 0..4 {
-        clients.spawn(load.clone().send_requests(first_node.url.clone(), client));
-        clients.spawn(load.clone().send_requests(second_node.url.clone(), client + 4));
+    for client_number in 0..4 {
+        clients.spawn(load.clone().send_requests(first_node.url.clone(), client_number));
+        clients.spawn(load.clone().send_requests(second_node.url.clone(), client_number + 4));
     }
     for address in &addresses {
-        assert_eq!(count_admitted(&first_node, address, 5).await, 5);
+        assert_eq!(count_admitted_from_address(&first_node, address, 5).await, 5);
     }
     load.wait_for_progress().await;
 
     let killed_address = cluster.node(primaries[0]).address();
     cluster.node(primaries[0]).kill().unwrap();
     for node in [&first_node, &second_node] {
-        wait_until(async || has_metric(node, "belfry_redis_up 0").await).await;
+        wait_until(async || has_metric_line(node, "belfry_redis_up 0").await).await;
     }
     let readiness = get_text(&first_node, "/readyz").await;
     let expected =
-        format!("1 of 3 shards unreachable, counting locally for them: {killed_address}");
+        format!("1 of 3 shards unavailable, using local counters for them: {killed_address}");
     assert!(readiness.contains(&expected), "{readiness}");
     cluster.take_over(primaries[0]).unwrap();
     for node in [&first_node, &second_node] {
-        wait_until(async || has_metric(node, "belfry_redis_up 1").await).await;
+        wait_until(async || has_metric_line(node, "belfry_redis_up 1").await).await;
         assert!(get_text(node, "/readyz").await.contains("\"redis\":\"ok\""));
         assert!(node.log().matches("Redis unavailable").count() <= 10);
     }
     load.wait_for_progress().await;
     for address in &addresses[1..] {
         assert_eq!(
-            count_admitted(&second_node, address, 30).await,
+            count_admitted_from_address(&second_node, address, 30).await,
             15,
-            "{address} is on another shard"
+            "{address} is on an unaffected shard"
         );
     }
-    let admitted_on_failed_shard = count_admitted(&second_node, &addresses[0], 30).await;
+    let admitted_on_failed_shard =
+        count_admitted_from_address(&second_node, &addresses[0], 30).await;
     assert!((15..=20).contains(&admitted_on_failed_shard), "{admitted_on_failed_shard}");
 
-    // The old primary returns as a replica. A planned failover fails no request either.
+    // The old primary returns as a replica. No request fails during a planned failover either.
     cluster.node(primaries[0]).restart().unwrap();
     let failover = tokio::task::spawn_blocking(move || {
         cluster.wait_until_complete().unwrap();
@@ -167,7 +169,7 @@ async fn a_killed_primary_fails_no_request_and_other_shards_keep_their_counts() 
     });
     let _cluster = failover.await.unwrap();
     load.wait_for_progress().await;
-    assert_eq!(count_admitted(&first_node, &addresses[1], 3).await, 0);
+    assert_eq!(count_admitted_from_address(&first_node, &addresses[1], 3).await, 0);
     load.is_stopped.store(true, Ordering::Relaxed);
     clients.join_all().await;
 }

@@ -64,7 +64,7 @@ async fn the_later_reset_is_reported_for_equally_close_limits() {
 }
 
 #[tokio::test]
-async fn a_rejection_reports_when_to_retry_in_its_areas_format() {
+async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
     let service = Service::start().await;
     let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "GET /x", 300).await, 300);

@@ -61,6 +61,7 @@ sign_up = false
 app_registration = { requests = 30, window = "10m" }
 authorization_request = { requests = 60, window = "5m" }
 client_secret = false
+device_test = { requests = 5, window = "1m" }
 sign_in_address = { requests = 25, window = "5m" }
 sign_in_name = { requests = 10, window = "1h" }
 "#;

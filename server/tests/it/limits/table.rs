@@ -250,7 +250,7 @@ async fn the_documented_application_service_is_not_limited() {
 }
 
 #[tokio::test]
-async fn an_application_service_counts_for_its_address_only_if_its_registration_says_so() {
+async fn an_application_service_counts_for_its_address_only_if_its_registration_requires_it() {
     for (rate_limited, admitted) in
         [("", 310), ("rate_limited = true", 300), ("rate_limited = false", 310)]
     {
@@ -265,7 +265,7 @@ async fn an_application_service_counts_for_its_address_only_if_its_registration_
         assert_eq!(
             count_admitted(&service.anonymous_client(), "GET /_matrix/x", 310).await,
             remaining_for_address,
-            "the address is limited like the service"
+            "the address is limited like the application service"
         );
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use test_engines::shared::engine_url;
 use test_engines::{Redis, RedisCluster, free_port};
 
-use super::outage::count_admitted;
+use super::outage::count_admitted_from_address;
 use crate::support::ServerProcess;
 use crate::support::files::write_certificate;
 use crate::support::process::belfry_command;
@@ -60,8 +60,8 @@ async fn nodes_share_counters_over_tls() {
     for node in [&first_node, &second_node] {
         assert!(get_readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
     }
-    assert_eq!(count_admitted(&first_node, "192.0.2.1", 15).await, 15);
-    assert_eq!(count_admitted(&second_node, "192.0.2.1", 15).await, 5);
+    assert_eq!(count_admitted_from_address(&first_node, "192.0.2.1", 15).await, 15);
+    assert_eq!(count_admitted_from_address(&second_node, "192.0.2.1", 15).await, 5);
 }
 
 /// The certificate authority and the URL, which usually has a password, are in files.
@@ -107,8 +107,8 @@ async fn nodes_share_counters_in_a_cluster_over_tls() {
         assert!(!node.log().contains("one,two"));
     }
     for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"] {
-        assert_eq!(count_admitted(&first_node, address, 15).await, 15);
-        assert_eq!(count_admitted(&second_node, address, 15).await, 5);
+        assert_eq!(count_admitted_from_address(&first_node, address, 15).await, 15);
+        assert_eq!(count_admitted_from_address(&second_node, address, 15).await, 5);
     }
 }
 
@@ -120,7 +120,7 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     std::fs::write(&other_certificate, generated.cert.pem()).unwrap();
     let node = start_node("one", dir.path(), &url, &other_certificate);
-    assert!(get_readiness(&node).await.contains("counting locally"));
+    assert!(get_readiness(&node).await.contains("using local counters"));
     assert!(node.log().contains("invalid peer certificate"), "{}", node.log());
 
     let settings = format!(
@@ -133,7 +133,8 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
         report.contains(": its certificate was issued by an authority that this machine"),
         "{report}"
     );
-    assert!(report.contains("each node counts on its own: localhost:"), "{report}");
+    assert!(report.contains(" localhost:"), "{report}");
+    assert!(report.contains("; each node counts requests in its own memory"), "{report}");
     assert!(report.contains("name its authority in limits.redis_root_certificate"), "{report}");
 }
 

@@ -21,7 +21,7 @@ async fn whoami_returns_the_user_of_any_token() {
 async fn account_data_returns_the_rules_to_their_owner_only() {
     let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    alice.put_rules_ok("global/room/a", &json!({ "actions": [] })).await;
+    alice.put_rule_ok("global/room/a", &json!({ "actions": [] })).await;
     let account_data_path =
         |user: &str| format!("{CLIENT_API}/user/{user}/account_data/m.push_rules");
     let rules = alice.get_rules("").await;

@@ -1,4 +1,4 @@
-//! `versions`, prefixes and methods.
+//! Tests of the Matrix `versions` endpoint, path prefixes and unsupported methods.
 
 use axum::http::StatusCode;
 use serde_json::json;
@@ -22,7 +22,7 @@ async fn versions_are_public() {
 }
 
 #[tokio::test]
-async fn every_prefix_serves_all_endpoints() {
+async fn every_prefix_serves_the_login_and_account_endpoints() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for segment in ["_service", "_matrix"] {
@@ -48,7 +48,7 @@ async fn every_prefix_serves_all_endpoints() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_rejected() {
+async fn an_unsupported_method_is_rejected() {
     let service = start_unlimited().await;
     for request in
         ["PUT login", "GET register", "GET logout", "POST account/whoami", "POST versions"]

@@ -35,7 +35,7 @@ async fn login_with_a_password_returns_a_token_for_push_rules() {
         assert_eq!(response["device_id"].as_str().unwrap().len(), 10);
         let alice =
             service.anonymous_client().with_token(response["access_token"].as_str().unwrap());
-        alice.put_rules_ok("global/room/a", &json!({ "actions": [] })).await;
+        alice.put_rule_ok("global/room/a", &json!({ "actions": [] })).await;
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     }
 }
@@ -212,7 +212,7 @@ async fn a_malformed_login_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password() {
+async fn only_the_right_password_reveals_that_an_account_is_disabled() {
     let service = start_unlimited().await;
     let id = service.add_account("alice").await;
     service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();

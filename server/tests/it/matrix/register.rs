@@ -94,7 +94,7 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
 }
 
 #[tokio::test]
-async fn registrations_share_a_limit_with_the_accounts_api_and_incomplete_stages_do_not_count() {
+async fn registrations_count_towards_the_sign_up_limit_and_incomplete_stages_do_not() {
     let service = Service::start().await;
     let anonymous = service.anonymous_client();
     for number in 0..5 {

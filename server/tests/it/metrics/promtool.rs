@@ -54,11 +54,12 @@ fn the_alerts_are_valid() {
 }
 
 #[test]
-fn each_alert_fires_only_in_its_situation() {
+fn each_alert_fires_only_under_its_condition() {
     let alert_tests = include_str!("alerts.test.yml");
     for alert in ALERTS.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
         assert!(alert_tests.contains(&format!("alertname: {alert}\n")), "{alert} has no test");
     }
+    // Without annotations, which the expectations would have to repeat.
     let mut rules = String::new();
     let mut is_annotation = false;
     for line in ALERTS.lines() {

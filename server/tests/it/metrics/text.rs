@@ -15,7 +15,7 @@ pub(super) struct Scrape {
 }
 
 impl Scrape {
-    /// Parses metrics in which each family must be described once, before its samples.
+    /// Parses metrics. Each family must be described once, before its samples.
     #[track_caller]
     pub(super) fn parse(text: &str) -> Self {
         let mut scrape = Self::default();

@@ -8,7 +8,7 @@ use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::{config_with, unlimited_config};
 
-/// Asserts that a field is marked as invalid, with this text next to it and this value.
+/// Asserts that a field is marked as invalid, with `text` next to it, and has `value`.
 #[track_caller]
 fn assert_invalid_field(page: &TestResponse, status: u16, field: &str, value: &str, text: &str) {
     page.assert_page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));

@@ -23,7 +23,7 @@ async fn add_thousand_rules(alice: &Alice) {
             let is_muted = kind != RuleKind::Content || number >= 350;
             let actions = if is_muted { json!([]) } else { json!(["notify"]) };
             let body = json!({"pattern": pattern, "actions": actions});
-            let rule = NewRule::read(
+            let rule = NewRule::parse(
                 kind,
                 body.to_string().as_bytes(),
                 NewRuleLimits::default(),
@@ -36,7 +36,12 @@ async fn add_thousand_rules(alice: &Alice) {
     }
     let now = alice.service.now();
     let rulesets = alice.service.store().rulesets_for_update(account_id, now).await.unwrap();
-    alice.service.store().save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap();
+    alice
+        .service
+        .store()
+        .save_document(&rulesets, SerializedDocument::new(document))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ async fn a_signed_out_user_signs_in_and_returns() {
 }
 
 #[tokio::test]
-async fn a_form_sent_after_the_session_ended_changes_nothing_and_reports_it() {
+async fn a_form_sent_after_the_session_ended_is_rejected_with_a_notice() {
     let mut alice = Alice::new().await;
     let csrf_token = csrf_token(&alice.get_page().await);
     alice.service.execute_sql("delete from sessions");

@@ -11,7 +11,7 @@ use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 pub(super) const ACCOUNT: &str = "/oauth/account";
 
-/// Starts a service with a registered app, and a browser in which Alice is signed in.
+/// Starts a service; returns it with a registered app, and a browser with a session of Alice.
 pub(super) async fn start_signed_in() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
@@ -40,7 +40,7 @@ pub(super) async fn register_app(service: &Service, name: &str, website: &str) -
     OAuthClient { http: form_client, id, secret, redirect_uri: CALLBACK.to_owned() }
 }
 
-/// Authorises the app and returns its token.
+/// Authorizes the app and returns its token.
 pub(super) async fn authorize_app(
     client: &OAuthClient,
     browser: &mut Browser,
@@ -72,7 +72,7 @@ async fn a_signed_out_user_signs_in_first_and_returns() {
 }
 
 #[tokio::test]
-async fn a_form_from_an_ended_session_returns_to_its_page_after_sign_in() {
+async fn a_form_sent_after_the_session_ended_leads_back_to_its_page() {
     let (service, client, mut browser) = start_signed_in().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
@@ -180,12 +180,12 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
 #[tokio::test]
 async fn an_app_with_expired_tokens_is_not_listed() {
     let (service, _client, mut browser) = start_signed_in().await;
-    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let alice_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.issue_token(None, "read").await;
     let token = NewToken {
         secret: belfry_runtime::random::secret(service.now()).hashed_secret(),
         app_id: 1,
-        account_id: Some(alice),
+        account_id: Some(alice_id),
         scopes: "read".parse().unwrap(),
         created_at: service.now(),
         expires_at: service.now().checked_add(std::time::Duration::from_mins(1)).ok(),
@@ -271,14 +271,14 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
 
 // A newer release may have issued the token.
 #[tokio::test]
-async fn an_unknown_scope_does_not_hide_known_ones() {
+async fn an_unknown_scope_does_not_hide_known_scopes() {
     let (service, client, mut browser) = start_signed_in().await;
     let app_id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
-    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let alice_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let token = NewToken {
         secret: belfry_runtime::random::secret(service.now()).hashed_secret(),
         app_id,
-        account_id: Some(alice),
+        account_id: Some(alice_id),
         scopes: "read".parse().unwrap(),
         created_at: service.now(),
         expires_at: None,
@@ -291,7 +291,7 @@ async fn an_unknown_scope_does_not_hide_known_ones() {
 
 /// The apps have many tokens, and long names full of characters that are escaped in HTML.
 #[tokio::test]
-async fn apps_are_listed_in_pages_of_50_below_a_megabyte() {
+async fn each_page_lists_50_apps_and_stays_below_a_megabyte() {
     let (service, _, mut browser) = start_signed_in().await;
     service.execute_sql(
         "with recursive numbers (n) as (select 100 union all select n + 1 from numbers where n < 219)

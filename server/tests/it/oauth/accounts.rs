@@ -39,7 +39,7 @@ async fn a_new_user_gets_a_token_with_the_apps_non_admin_scopes() {
 
     let token = response.expect_json(StatusCode::OK);
     assert_eq!(token["token_type"], "Bearer");
-    // The admin scopes that the app declared are not granted.
+    // The admin scopes that the app registered are not granted.
     assert_eq!(token["scope"], "read write push");
     assert_eq!(token["created_at"], service.now().as_second());
     let alice = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
@@ -285,16 +285,16 @@ async fn userinfo_requires_the_scope_profile() {
     let alice = service.user_client_with_scopes("alice", "profile").await;
     for method in ["GET", "POST"] {
         let response = alice.send(&format!("{method} /oauth/userinfo"), "").await;
-        let info = response.expect_json(StatusCode::OK);
+        let userinfo = response.expect_json(StatusCode::OK);
         let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-        assert_eq!(info["iss"], "https://ring.example/");
+        assert_eq!(userinfo["iss"], "https://ring.example/");
         // The subject cannot be confused with a client ID.
-        assert_eq!(info["sub"], format!("https://ring.example/users/{id}"));
-        assert_eq!(info["preferred_username"], "alice");
-        assert_eq!(info["profile"], "https://ring.example/@alice");
+        assert_eq!(userinfo["sub"], format!("https://ring.example/users/{id}"));
+        assert_eq!(userinfo["preferred_username"], "alice");
+        assert_eq!(userinfo["profile"], "https://ring.example/@alice");
         let profile = service.anonymous_client().get("/@alice").await;
         assert_eq!((profile.status, profile.header("location")), (303, "/oauth/account"));
-        assert_ne!(info["picture"], Value::Null);
+        assert_ne!(userinfo["picture"], Value::Null);
     }
     let reader = service.user_client_with_scopes("alice", "read").await;
     let response = reader.get("/oauth/userinfo").await;

@@ -30,7 +30,7 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
             "https://app.example/cb#",
             "https://app.example/cb\r\nX: y",
             "urn:ietf:wg:oauth:2.0:oob",
-            // Registered by a different app.
+            // Registered by another app.
             "http://127.0.0.1/cb",
             "",
         ] {

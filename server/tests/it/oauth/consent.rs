@@ -36,7 +36,7 @@ async fn a_denied_request_returns_access_denied_and_stores_nothing() {
         parameters["error_description"],
         "The resource owner or authorization server denied the request."
     );
-    // The next request asks again.
+    // The next request requires consent again.
     browser.get(&client.authorize_path(&[])).await.assert_page(200, "name=\"decision\"");
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let app_id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;

@@ -49,15 +49,15 @@ async fn a_second_submit_continues_only_for_the_same_account_and_request() {
     let page = browser.get(&client.authorize_path(&[])).await;
     let other_browsers_page = service.browser().get(&client.authorize_path(&[])).await;
     browser.sign_in(&page, "alice").await.assert_page(200, "name=\"decision\"");
-    // A different account name on an outdated page.
+    // Another account name on an outdated page.
     try_sign_in(&mut browser, &page, "bob", "correct horse bob")
         .await
         .assert_page(403, "could not be checked");
-    // A request from a different browser.
+    // A request from another browser.
     try_sign_in(&mut browser, &other_browsers_page, "alice", "")
         .await
         .assert_page(400, "no longer open");
-    // A form from a different site.
+    // A form from another site.
     browser.fetch_site = Some("cross-site");
     let response = try_sign_in(&mut browser, &page, "alice", "correct horse alice").await;
     response.assert_page(403, "could not be checked");

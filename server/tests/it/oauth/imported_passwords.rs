@@ -23,10 +23,11 @@ const HASHES: [&str; 8] = [
     "pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso=",
 ];
 
-/// The hash of 72 times `x`, and therefore of every longer password of this letter.
+/// The bcrypt hash of 72 `x`s. It also verifies longer passwords of `x`s, because bcrypt ignores
+/// the bytes after the 72nd.
 const LONG_PASSWORD_HASH: &str = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i";
 
-/// Creates a service with the accounts `n0`, `n1` … that have these hashes.
+/// Creates a service with the accounts `n0`, `n1` … that have the given hashes.
 async fn start_with_hashes(hashes: &[&str]) -> Service {
     let service = Service::start_with(unlimited_config()).await;
     let rules = RuleLimits { rules: 0, bytes: 0 };
@@ -75,7 +76,7 @@ async fn an_imported_hash_verifies_the_password_and_is_replaced_at_the_first_sig
         }
         assert_eq!(sign_in(&service, &name, "wrong horse").await.status, 401, "{hash}");
         assert_eq!(stored_hash(&service, &name).await, hash);
-        // By name or address, in a client or a browser.
+        // By name in a client, or by e-mail address in a browser.
         if number % 2 == 0 {
             assert_eq!(log_in(&service, &name, "correct horse").await.status, 200, "{hash}");
         } else {
@@ -93,7 +94,7 @@ async fn an_imported_hash_verifies_the_password_and_is_replaced_at_the_first_sig
 /// bcrypt ignores all bytes after the 72nd. If a new hash included them, a typing error in them
 /// would become part of the password.
 #[tokio::test]
-async fn a_password_beyond_the_72_bytes_of_bcrypt_verifies_and_is_not_rehashed() {
+async fn a_password_longer_than_72_bytes_verifies_with_bcrypt_and_is_not_rehashed() {
     let service = start_with_hashes(&[LONG_PASSWORD_HASH]).await;
     for length in [73, 100, 128] {
         assert_eq!(log_in(&service, "n0", &"x".repeat(length)).await.status, 200, "{length}");

@@ -47,25 +47,24 @@ async fn a_client_may_introspect_its_own_tokens() {
 async fn tokens_of_other_clients_and_revoked_tokens_are_inactive() {
     let service = Service::start().await;
     let (client, other_client) = (service.register_client().await, service.register_client().await);
-    let (revoked_token, foreign_token) =
+    let (revoked_token, other_token) =
         (client.obtain_app_token("read").await, other_client.obtain_app_token("read").await);
     client.post("/oauth/revoke", &[("token", &revoked_token)]).await;
-    for token in [&*revoked_token, &foreign_token, "random"] {
+    for token in [&*revoked_token, &other_token, "random"] {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
         assert_eq!(response.expect_json(StatusCode::OK), json!({ "active": false }));
     }
     let response = client.post("/oauth/introspect", &[]).await;
     assert_eq!(status_and_error(&response), oauth_error(400, "invalid_request"));
     let wrong_secret = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
-    let response = wrong_secret.post("/oauth/introspect", &[("token", &foreign_token)]).await;
+    let response = wrong_secret.post("/oauth/introspect", &[("token", &other_token)]).await;
     assert_eq!(status_and_error(&response), oauth_error(401, "invalid_client"));
-    let response =
-        client.http.send("POST /oauth/introspect", format!("token={foreign_token}")).await;
+    let response = client.http.send("POST /oauth/introspect", format!("token={other_token}")).await;
     assert_eq!(status_and_error(&response), oauth_error(401, "invalid_client"));
 }
 
 #[tokio::test]
-async fn disabling_the_account_revocation_and_expiry_make_a_token_inactive() {
+async fn a_token_is_inactive_if_it_is_revoked_or_expired_or_its_account_is_disabled() {
     let config_with_lifetime =
         config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
     let service = Service::start_with(config_with_lifetime).await;

@@ -60,7 +60,7 @@ async fn every_request_with_a_valid_token_updates_its_apps_last_use() {
 }
 
 #[tokio::test]
-async fn an_app_with_too_many_tokens_loses_the_least_recently_used_ones() {
+async fn an_app_with_too_many_tokens_loses_the_least_recently_used_tokens() {
     let service = Service::start_with(config_with(|config| config.oauth.max_app_tokens = 2)).await;
     let app = service.register_client().await;
     let mut clients = Vec::new();

@@ -1,12 +1,12 @@
-//! `/oauth/authorize/native`: shows the code to the user of an app without a redirect URI.
+//! `/oauth/authorize/native`: shows the code to the user of an app that cannot receive redirects.
 
 use crate::support::browser::with_query;
 use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
 const OOB_URI: &str = "urn:ietf:wg:oauth:2.0:oob";
 
-/// Starts a service with Alice's account; returns it with an app that shows codes out of band, and
-/// a browser.
+/// Starts a service with Alice's account; returns it with an app registered with the out-of-band
+/// redirect URI, and a browser.
 async fn start_with_oob_client() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
@@ -24,7 +24,7 @@ async fn approve(client: &OAuthClient, browser: &mut Browser) -> (TestResponse, 
     (response, code_page)
 }
 
-fn code_on_page(page: &TestResponse) -> &str {
+fn extract_code(page: &TestResponse) -> &str {
     let (_, rest) = page.text.split_once("<textarea class=\"oauth-code\"").unwrap();
     rest.split_once("</textarea>").unwrap().0.split_once('>').unwrap().1
 }
@@ -37,9 +37,9 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
     assert_eq!(response.header("location"), "/oauth/authorize/native");
     code_page.assert_page(200, "Tusky");
     assert_eq!(code_page.header("cache-control"), "no-store");
-    let code = code_on_page(&code_page);
+    let code = extract_code(&code_page);
     assert_eq!(code.len(), 64);
-    // The list of apps has no entry for this one until the code is redeemed.
+    // No link to the account page: the app is not listed there until the code is redeemed.
     assert!(!code_page.text.contains("/oauth/account"), "{code_page:?}");
     // Reloading shows it again until it is redeemed.
     browser.get("/oauth/authorize/native").await.assert_page(200, code);
@@ -48,11 +48,11 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
 }
 
 #[tokio::test]
-async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
+async fn only_a_valid_code_that_is_not_redeemed_is_shown_to_its_user() {
     let (service, client, mut browser) = start_with_oob_client().await;
     let native_path = |code: &str| with_query("/oauth/authorize/native", &[("code", code)]);
     let (_, code_page) = approve(&client, &mut browser).await;
-    let code = code_on_page(&code_page);
+    let code = extract_code(&code_page);
     browser.get(&native_path("wrong")).await.assert_page(400, "invalid_grant");
     browser.get(&native_path(code)).await.assert_page(200, code);
     // In a browser without Alice's session.

@@ -5,7 +5,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;
-use belfry_store::{Account, ExistingAccess, UpdateOutcome};
+use belfry_store::{Account, ExistingAccess, WriteOutcome};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -254,7 +254,7 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
         .set_password(&any_events(), alice, "another", existing_access)
         .await
         .unwrap();
-    assert_eq!(outcome, UpdateOutcome::Updated);
+    assert_eq!(outcome, WriteOutcome::Written);
 
     for response in matrix_logins.join_all().await {
         if response.status == 200 {

@@ -179,9 +179,9 @@ async fn removing_an_app_twice_or_an_unknown_app_is_not_an_error() {
     let bobs_token = authorize_app(&other_client, &mut service.browser(), "bob", "read").await;
     let token = authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
-    let (own_app, foreign_app) =
+    let (own_app, other_app) =
         (app_id(&service, &client).await, app_id(&service, &other_client).await);
-    for app in ["", "x", "-1", "99999999999999999999", "1 or 1=1", &foreign_app] {
+    for app in ["", "x", "-1", "99999999999999999999", "1 or 1=1", &other_app] {
         let response = remove_app(&mut browser, &page, app).await;
         assert_eq!((response.status, response.header("location")), (303, REMOVED_PAGE), "{app}");
     }
@@ -211,7 +211,7 @@ async fn a_form_from_another_site_removes_nothing() {
     let app = app_id(&service, &client).await;
     let page = browser.get(ACCOUNT).await;
     let csrf = page.hidden_fields(REMOVE_APP)[0].1.clone();
-    // The CSRF token of a different browser.
+    // The CSRF token of another browser.
     service.add_account("bob").await;
     let mut bob = service.browser();
     let sign_in_page = bob.get("/oauth/sign_in").await;
@@ -268,7 +268,7 @@ async fn a_removal_is_logged_once_without_secrets() {
         assert_eq!(remove_app(&mut browser, &page, app).await.status, 303);
     }
     let log = server.log();
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains("access of an app")).collect();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("app access revoked")).collect();
     let [line] = *lines else { panic!("{log}") };
     let entry: Value = serde_json::from_str(line).unwrap();
     let account = &entry["request"]["account"];

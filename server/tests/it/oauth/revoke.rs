@@ -33,7 +33,7 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
 async fn every_rejected_revocation_gets_the_same_error() {
     let service = Service::start().await;
     let (client, other_client) = (service.register_client().await, service.register_client().await);
-    let (own_token, foreign_token) =
+    let (own_token, other_token) =
         (client.obtain_app_token("read").await, other_client.obtain_app_token("read").await);
     let body = json!({
         "error": "unauthorized_client",
@@ -43,7 +43,7 @@ async fn every_rejected_revocation_gets_the_same_error() {
     let unknown_client = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
     let without_secret = OAuthClient { secret: String::new(), ..client.clone() };
     for (sender, fields) in [
-        (&client, vec![("token", &*foreign_token)]),
+        (&client, vec![("token", &*other_token)]),
         (&client, vec![("token", "random")]),
         (&client, vec![("token", "")]),
         (&client, vec![]),
@@ -55,7 +55,7 @@ async fn every_rejected_revocation_gets_the_same_error() {
         assert_eq!((response.status, response.json()), (403, body.clone()));
         assert_eq!(response.header("www-authenticate"), "");
     }
-    for token in [own_token, foreign_token] {
+    for token in [own_token, other_token] {
         let token_client = service.anonymous_client().with_token(&token);
         assert_eq!(token_client.get("/api/v1/apps/verify_credentials").await.status, 200);
     }

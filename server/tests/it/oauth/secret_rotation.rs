@@ -1,4 +1,4 @@
-//! Rotation of client secrets: the old one is accepted for some time.
+//! Rotation of client secrets: the old secret is accepted until it expires.
 
 use belfry::config::Config;
 use belfry_runtime::random;
@@ -9,7 +9,7 @@ use crate::support::{OAuthClient, Service, TestDatabase, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
-/// Replaces the secret as `belfry app secret` does, and returns the app with the new one.
+/// Replaces the secret as `belfry app secret` does, and returns a client with the new secret.
 async fn rotate_secret(
     service: &Service,
     client: &OAuthClient,

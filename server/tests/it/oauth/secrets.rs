@@ -1,28 +1,12 @@
 //! Secrets are neither stored nor logged in plain text.
 
-use std::fs;
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::support::browser::with_query;
+use crate::support::files::{contains, read_all_files};
 use crate::support::oauth_client::CALLBACK;
 use crate::support::process::run_successfully;
 use crate::support::{Browser, ServerProcess};
-
-/// Returns the bytes of all files in a directory.
-fn read_all_files(dir: &Path) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        bytes.extend(if path.is_dir() { read_all_files(&path) } else { fs::read(&path).unwrap() });
-    }
-    bytes
-}
-
-fn contains_text(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_is_in_the_data_or_the_log_after_a_complete_flow() {
@@ -122,13 +106,13 @@ async fn no_secret_is_in_the_data_or_the_log_after_a_complete_flow() {
     assert_eq!(process.wait(), Some(0));
     let (data, log) = (read_all_files(&dir.path().join("data")), process.log());
     assert!(
-        contains_text(&data, "alice") && contains_text(&data, &id),
+        contains(&data, b"alice") && contains(&data, id.as_bytes()),
         "the search must find values that are not secret"
     );
     assert!(log.contains("/oauth/token"), "the log must contain the requests: {log}");
     for (name, secret) in secrets {
         assert!(secret.len() >= 16, "{name}");
-        assert!(!contains_text(&data, &secret), "the {name} is in the data");
+        assert!(!contains(&data, secret.as_bytes()), "the {name} is in the data");
         assert!(!log.contains(&secret), "the {name} is in the log");
     }
 }

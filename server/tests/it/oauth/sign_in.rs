@@ -148,7 +148,7 @@ async fn a_form_from_another_site_is_rejected() {
             [("csrf", csrf), ("request", request), ("username", "alice"), ("password", password)];
         browser.post("/oauth/sign_in", &fields).await.assert_page(403, "could not be checked");
     }
-    // A valid CSRF token, but from a different site.
+    // A valid CSRF token, but from another site.
     for site in ["cross-site", "same-site"] {
         browser.fetch_site = Some(site);
         try_sign_in(&mut browser, &page, "alice", password)

@@ -60,13 +60,13 @@ async fn an_app_tokens_scope_defaults_to_read() {
 }
 
 #[tokio::test]
-async fn an_app_token_has_only_declared_scopes() {
+async fn an_app_token_has_only_registered_scopes() {
     let service = Service::start().await;
-    let declared_scopes = "read write:statuses admin:read";
+    let registered_scopes = "read write:statuses admin:read";
     let client = OAuthClient::register_with(
         service.anonymous_client(),
         "https://a.example/",
-        declared_scopes,
+        registered_scopes,
     )
     .await;
     for scope in ["read", "read:accounts", "write:statuses read:lists"] {
@@ -88,7 +88,7 @@ async fn an_app_token_has_only_declared_scopes() {
     assert_eq!(
         status_and_error(&response),
         oauth_error(400, "invalid_scope"),
-        "read was not declared"
+        "read was not registered"
     );
 }
 

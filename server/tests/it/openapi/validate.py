@@ -16,7 +16,7 @@ validate(document)
 
 
 def find_item(path):
-    """The path item of a path; one without parameters has precedence."""
+    """Returns the path item of a path. A path item without parameters has precedence."""
     for template, item in sorted(document["paths"].items(), key=lambda pair: "{" in pair[0]):
         pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template))
         if re.fullmatch(pattern, path):
@@ -24,8 +24,8 @@ def find_item(path):
     return None
 
 
-def check(response):
-    """Checks the status, the media type and the body; returns an error or None."""
+def find_error(response):
+    """Returns the first error in the status, the media type or the body, or None."""
     method, target = response["request"].split(" ")
     item = find_item(target.split("?")[0])
     if item is None:
@@ -57,7 +57,7 @@ for file in sorted(Path(sys.argv[2]).glob("*.snap")):
     for response in recorded if isinstance(recorded, list) else [recorded]:
         if "request" in response:
             count += 1
-            if error := check(response):
+            if error := find_error(response):
                 failures.append(f"{file.name}: {response.get('case', '')}: {response['request']}: {error}")
 assert count > 100, count
 assert not failures, "\n".join(failures)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use test_engines::{free_port, programs};
 
-use super::machine::Machine;
+use super::machine::{Machine, install_program};
 use super::{GUIDE, can_install, console_commands, expect_success, packages};
 use crate::support::ServerProcess;
 
@@ -165,13 +165,12 @@ fn copy_certificates(machine: &Machine) {
 /// program.
 fn machine_with_program(script: &str) -> Machine {
     let machine = Machine::new();
-    fs::create_dir_all(machine.path("usr/lib/belfry")).unwrap();
     let program = format!("#!/usr/bin/perl\n$| = 1;\n{script}");
-    fs::write(machine.path("usr/lib/belfry/belfry"), program).unwrap();
     let command = include_str!("../../../../packaging/files/debian/belfry");
-    fs::write(machine.path("usr/bin/belfry"), command).unwrap();
-    for path in ["usr/lib/belfry/belfry", "usr/bin/belfry"] {
-        fs::set_permissions(machine.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+    let source = machine.path("source");
+    for (path, content) in [("usr/lib/belfry/belfry", &*program), ("usr/bin/belfry", command)] {
+        fs::write(&source, content).unwrap();
+        install_program(&source, &machine.path(path));
     }
     fs::write(machine.path("etc/passwd"), "belfry:x:4321:4321::/:/usr/sbin/nologin\n").unwrap();
     fs::write(machine.path("etc/group"), "belfry:x:4321:\n").unwrap();
@@ -179,10 +178,14 @@ fn machine_with_program(script: &str) -> Machine {
 }
 
 /// Starts `belfry` as root on a terminal, by script(1). The terminal does not echo: the kernel
-/// echoes `^C` after it has sent the signal, before or after the output of the program.
+/// echoes `^C` after it has sent the signal, before or after the output of the program. Signals
+/// have their default actions, even if the tests run in the background and ignore SIGINT.
 fn start_on_terminal(machine: &Machine) -> Child {
     let root = machine.path("");
-    let command = format!("stty -echo && exec chroot {} /usr/bin/belfry", root.display());
+    let command = format!(
+        "stty -echo && exec env --default-signal chroot {} /usr/bin/belfry",
+        root.display()
+    );
     let mut script = Command::new("script");
     script.args(["-qec", &command, "/dev/null"]).env("PATH", programs::search_path());
     script.env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()

@@ -62,7 +62,7 @@ fn read_json(path: &Path) -> Value {
 struct Container {
     image: Image,
     root: TempDir,
-    /// The port on which the server listens, instead of the image's port.
+    /// The server's port, instead of the image's port.
     port: u16,
 }
 

@@ -136,9 +136,15 @@ impl Machine {
 
     fn copy_file(&self, path: &Path) {
         let target = self.root.path().join(path.strip_prefix("/").unwrap());
-        fs::create_dir_all(target.parent().unwrap()).unwrap();
         if !target.exists() {
-            fs::copy(path, target).unwrap();
+            install_program(path, &target);
         }
     }
+}
+
+/// Copies a program in a separate process. If this process wrote it, a child that a different test
+/// starts at that moment would inherit the open file, and the program could not run ("text file
+/// busy").
+pub(super) fn install_program(source: &Path, target: &Path) {
+    expect_success(Command::new("install").args(["-D", "-m", "755"]).args([source, target]));
 }

@@ -5,7 +5,7 @@ use std::thread;
 
 /// A DNS server that runs until the process exits.
 pub(super) struct NameServer {
-    /// The address on which it listens, at port 53.
+    /// The address that it listens on, at port 53.
     pub(super) address: Ipv4Addr,
 }
 

@@ -6,7 +6,7 @@ use crate::support::process::belfry_command;
 use crate::support::{ServerProcess, report_skipped};
 
 /// Far longer than a start takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 #[test]
 fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
@@ -17,11 +17,11 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
     let wait_until = |is_done: &dyn Fn() -> bool| {
         let start = Instant::now();
         while !is_done() {
-            assert!(start.elapsed() < DEADLINE, "the condition was not met in time");
+            assert!(start.elapsed() < TIMEOUT, "the condition was not met in time");
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    let message = "the clock was set back";
+    let message = "clock was set back";
     let mut server = ServerProcess::start(dir.path(), &[]);
     let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
     let sweep_count = || database.query_row("select count(*) from sweeps", [], |row| row.get(0));

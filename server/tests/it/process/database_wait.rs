@@ -49,12 +49,12 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
     assert_eq!(response.status(), 200);
     let log = server.log();
     assert_eq!(log.matches(WAITING_MESSAGE).count(), 1, "{log}");
-    assert!(log.contains("the database responds"), "{log}");
+    assert!(log.contains("database responds"), "{log}");
 }
 
 /// The URL also lists a host that never responds, which must not hide the read-only error.
 #[tokio::test]
-async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_does_not() {
+async fn a_server_reports_a_read_only_postgres_and_waits_until_it_accepts_writes() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }

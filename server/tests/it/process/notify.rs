@@ -15,7 +15,7 @@ fn bind_socket(dir: &Path) -> UnixDatagram {
     socket
 }
 
-/// Starts a server with a socket for its notifications and these variables.
+/// Starts a server with a socket for its notifications and the given environment variables.
 fn start_with_socket(dir: &Path, variables: &[(&str, &str)]) -> (UnixDatagram, ServerProcess) {
     let socket = bind_socket(dir);
     let mut command = belfry_command(dir, &["serve", "--listen", "127.0.0.1:0"]);
@@ -126,5 +126,5 @@ fn a_service_manager_that_cannot_be_reached_does_not_stop_the_server() {
     let mut server = ServerProcess::launch(command, dir.path());
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
-    assert!(server.log().contains("the service manager cannot be notified"), "{}", server.log());
+    assert!(server.log().contains("cannot notify the service manager"), "{}", server.log());
 }

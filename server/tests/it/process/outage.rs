@@ -1,4 +1,4 @@
-//! PostgreSQL is stopped under load, and started again.
+//! PostgreSQL is stopped and restarted under load.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,8 +18,8 @@ use crate::support::{ServerProcess, any_events};
 /// The store's timeout for each wait.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// During the outage `/readyz` reports it and requests fail within their timeout, in the error
-/// format of their area, as temporary. Afterwards everything recovers.
+/// `/readyz` reports the outage. Requests fail within their timeout, with a temporary error in the
+/// format of their area. After the outage, all of them succeed.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_server_recovers_from_a_postgres_outage() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
@@ -136,7 +136,7 @@ impl Load {
                 Ok(_) => drop(self.successes.fetch_add(1, Ordering::Relaxed)),
                 Err(StoreError::Unavailable(_)) => {
                     self.failures.fetch_add(1, Ordering::Relaxed);
-                    // A read and a write, each of which may wait for a connection and for a result.
+                    // A read and a write. Each may wait for a connection and for a result.
                     assert!(start.elapsed() < TIMEOUT * 10, "took {:?}", start.elapsed());
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }

@@ -19,9 +19,9 @@ fn run_as_nobody(dir: &Path, arguments: &[&str]) -> String {
 fn a_read_only_data_directory_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     set_mode(dir.path(), 0o755);
-    let data = dir.path().join("data");
-    fs::create_dir(&data).unwrap();
-    set_mode(&data, 0o555);
+    let data_dir = dir.path().join("data");
+    fs::create_dir(&data_dir).unwrap();
+    set_mode(&data_dir, 0o555);
     for arguments in [["serve", "--listen", "127.0.0.1:0"], ["account", "add", "alice"]] {
         let message = run_as_nobody(dir.path(), &arguments);
         assert!(message.contains("cannot open the database data/belfry.db"), "{message}");
@@ -30,7 +30,7 @@ fn a_read_only_data_directory_is_reported() {
             assert!(message.contains("(uid 65534)"), "{message}");
         }
     }
-    set_mode(&data, 0o755);
+    set_mode(&data_dir, 0o755);
 }
 
 #[test]
@@ -63,19 +63,19 @@ fn a_read_only_database_is_reported_and_not_changed() {
     let dir = tempfile::tempdir().unwrap();
     set_mode(dir.path(), 0o755);
     run_successfully(dir.path(), &["account", "add", "alice"]);
-    let data = dir.path().join("data");
-    for file in fs::read_dir(&data).unwrap() {
+    let data_dir = dir.path().join("data");
+    for file in fs::read_dir(&data_dir).unwrap() {
         let file = file.unwrap().path();
         set_mode(&file, 0o444);
         if is_root() {
             chown(&file, Some(0), Some(0)).unwrap();
         }
     }
-    set_mode(&data, 0o555);
+    set_mode(&data_dir, 0o555);
     let message = run_as_nobody(dir.path(), &["account", "add", "bob"]);
     assert!(message.contains("data/belfry.db"), "{message}");
-    set_mode(&data, 0o755);
-    for file in fs::read_dir(&data).unwrap() {
+    set_mode(&data_dir, 0o755);
+    for file in fs::read_dir(&data_dir).unwrap() {
         set_mode(&file.unwrap().path(), 0o644);
     }
     assert!(run_successfully(dir.path(), &["account", "list"]).starts_with("alice\t"));

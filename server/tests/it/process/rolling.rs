@@ -143,14 +143,14 @@ async fn restart_all_nodes(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rolling_restart_fails_no_request() {
+async fn no_request_fails_during_a_rolling_restart() {
     assert_eq!(restart_all_nodes("2s", async |_| {}).await, [""; 0]);
 }
 
 /// Without a delay, the node may close a keep-alive connection while a request is on its way. nginx
-/// repeats it on another node, unless it is a POST.
+/// retries the request on another node, unless it is a POST.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rolling_restart_without_a_delay_fails_no_idempotent_request() {
+async fn no_idempotent_request_fails_during_a_rolling_restart_without_a_delay() {
     let failures = restart_all_nodes("0s", async |_| {}).await;
     let is_bad_gateway_for_post = |failure: &String| failure.starts_with("POST: 502");
     assert!(failures.len() <= 3 && failures.iter().all(is_bad_gateway_for_post), "{failures:?}");
@@ -159,7 +159,7 @@ async fn a_rolling_restart_without_a_delay_fails_no_idempotent_request() {
 /// The first node that starts as the newer release migrates the database, while nodes of this
 /// release serve requests and are restarted.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_migration_by_a_newer_release_fails_no_request() {
+async fn no_request_fails_during_a_migration_by_a_newer_release() {
     let migrate = async |database: &TestDatabase| drop(open_as_next_release(database).await);
     assert_eq!(restart_all_nodes("2s", migrate).await, [""; 0]);
 }

@@ -98,7 +98,7 @@ fn the_server_exits_after_the_shutdown_delay() {
     );
 }
 
-/// SIGINT comes from a terminal, where no load balancer has to notice the shutdown.
+/// SIGINT comes from a terminal, where no load balancer has to detect the shutdown.
 #[test]
 fn sigint_skips_the_shutdown_delay() {
     let dir = tempfile::tempdir().unwrap();

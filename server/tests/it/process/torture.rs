@@ -1,5 +1,5 @@
 //! A few rounds of each scenario of `cargo xtask torture`, except those of restores, which
-//! `backup::kill` runs.
+//! `backup::kill` runs, and `push-dead`, which simulates 30 hours and is not run as a test.
 
 use std::fs;
 use std::path::Path;
@@ -49,6 +49,19 @@ fn a_server_killed_during_writes_loses_nothing_on_postgres() {
     }
 }
 
+#[test]
+fn a_server_killed_during_deliveries_loses_no_message_on_sqlite() {
+    assert_nothing_is_lost("push-kill-sqlite", 5);
+}
+
+/// Takes half a minute, because messages wait for a lease to expire.
+#[test]
+fn a_server_killed_during_deliveries_loses_no_message_on_postgres() {
+    if has_postgres() {
+        assert_nothing_is_lost("push-kill-postgres", 3);
+    }
+}
+
 /// PostgreSQL is killed, suspended and restarted, once each.
 #[test]
 fn postgres_outages_during_writes_lose_nothing() {
@@ -57,9 +70,8 @@ fn postgres_outages_during_writes_lose_nothing() {
     }
 }
 
-/// The primary is suspended, then its successor is killed. Every node writes again. `cargo xtask
-/// torture` fails if one takes too long; here the times are only printed, because they depend on the
-/// load of the machine.
+/// The primary is suspended, then its successor is killed. The recovery times are only printed,
+/// because they depend on the machine's load; `cargo xtask torture` fails if one is too long.
 #[test]
 fn after_postgres_failovers_nothing_is_lost_and_every_node_writes_again() {
     if has_postgres() {

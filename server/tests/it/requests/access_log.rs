@@ -10,7 +10,7 @@ use super::{RULES_PATH, is_generated_id, issue_token, parse_json_lines};
 use crate::support::ServerProcess;
 use crate::support::process::{add_account, run_successfully};
 
-/// Starts a server with these settings in `belfry.toml`.
+/// Starts a server with the given settings in `belfry.toml`.
 fn start_with_settings(dir: &Path, settings: &str) -> ServerProcess {
     std::fs::write(dir.join("belfry.toml"), settings).unwrap();
     ServerProcess::start(dir, &[])

@@ -44,7 +44,7 @@ fn assert_lines_bounded(log: &str, message: &str, min_suppressed: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_failed_requests_cause_ten_lines_and_one_with_the_count() {
+async fn a_thousand_failed_requests_cause_ten_log_lines_and_a_summary() {
     let dir = tempfile::tempdir().unwrap();
     add_account(dir.path(), "alice");
     let token = issue_token(dir.path(), "alice");

@@ -74,8 +74,8 @@ async fn the_sentences_about_muting_agree_with_trials() {
             .with_field("sender", sender)
             .with_field("room", room);
         let text = visible_text(&form.submit(&mut alice.browser).await);
-        let state = if notifies { "|Result|Notified|" } else { "|Result|Silent|" };
-        assert!(text.contains(state), "{sender} {room}: {text}");
+        let outcome = if notifies { "|Result|Notified|" } else { "|Result|Silent|" };
+        assert!(text.contains(outcome), "{sender} {room}: {text}");
     }
 }
 

@@ -8,9 +8,9 @@ use super::{
 };
 
 #[tokio::test]
-async fn user_rules_and_built_in_rules_are_turned_off_and_on() {
+async fn user_rules_and_built_in_rules_are_disabled_and_enabled() {
     let mut alice = Alice::new().await;
-    alice.client.put_rules_ok("device/phone/room/a", &notifying_rule()).await;
+    alice.client.put_rule_ok("device/phone/room/a", &notifying_rule()).await;
     for rule in ["device/phone/room/a", "global/underride/.m.rule.message"] {
         for (button, enabled) in [("disable", false), ("enable", true)] {
             let page = alice.browser.get(RULES_PATH).await;
@@ -40,7 +40,7 @@ async fn a_rule_is_deleted_on_its_page_after_a_warning() {
     let mut alice = Alice::new().await;
     alice.add_room_rules(&["a", "b", "c"]).await;
     let page = alice.browser.get(RULES_PATH).await;
-    // The list has a link, so that one click deletes nothing.
+    // The list has only a link, so that one click cannot delete a rule.
     assert_eq!(rule_form(&page, "global/room/b").buttons, ["disable"]);
     let link = format!("href=\"{}#delete\"", rule_page_url("global/room/b"));
     assert!(page.text.contains(&link), "{link}: {}", page.text);
@@ -61,7 +61,7 @@ async fn a_rule_is_deleted_on_its_page_after_a_warning() {
 }
 
 #[tokio::test]
-async fn a_built_in_rule_is_not_deleted() {
+async fn a_built_in_rule_cannot_be_deleted() {
     let mut alice = Alice::new().await;
     let rule = "global/underride/.m.rule.message";
     let page = alice.browser.get(&rule_page_url(rule)).await;
@@ -72,7 +72,7 @@ async fn a_built_in_rule_is_not_deleted() {
 }
 
 #[tokio::test]
-async fn changing_a_deleted_rule_reports_that_it_was_removed() {
+async fn changing_a_deleted_rule_reports_that_it_was_deleted() {
     let mut alice = Alice::new().await;
     alice.add_room_rules(&["a", "b"]).await;
     let page = alice.browser.get(RULES_PATH).await;
@@ -83,12 +83,12 @@ async fn changing_a_deleted_rule_reports_that_it_was_removed() {
 }
 
 #[tokio::test]
-async fn rules_with_hostile_names_are_turned_off_and_deleted() {
+async fn rules_with_hostile_names_are_disabled_and_deleted() {
     let mut alice = Alice::new().await;
     alice.add_room_rules(&["first"]).await;
     for name in hostile_names() {
         let rule = rule_path("global", "room", &name);
-        alice.client.put_rules_ok(&rule, &notifying_rule()).await;
+        alice.client.put_rule_ok(&rule, &notifying_rule()).await;
         let page = alice.browser.get(RULES_PATH).await;
         rule_form(&page, &rule).press("disable", &mut alice.browser).await;
         let stored_state = alice.client.get_rules(&format!("{rule}/enabled")).await;

@@ -26,7 +26,7 @@ async fn all_rules_are_listed_in_evaluation_order() {
         ("device/phone/sender/@bob:x", json!({ "actions": [] })),
         ("global/override/polls", json!({ "actions": [], "conditions": [] })),
     ] {
-        alice.client.put_rules_ok(path, &body).await;
+        alice.client.put_rule_ok(path, &body).await;
     }
     let page = alice.browser.get(RULES_PATH).await;
     page.assert_page(200, "<h1>All rules</h1>");
@@ -87,11 +87,11 @@ async fn hostile_names_are_escaped_and_visible() {
     let mut alice = Alice::new().await;
     for name in hostile_names() {
         let path = rule_path("global", "room", &name);
-        alice.client.put_rules_ok(&path, &json!({ "actions": [], "org.x": name })).await;
+        alice.client.put_rule_ok(&path, &json!({ "actions": [], "org.x": name })).await;
     }
-    alice.client.put_rules_ok("device/%E2%80%AEa%3Cb%3E/room/a", &json!({ "actions": [] })).await;
+    alice.client.put_rule_ok("device/%E2%80%AEa%3Cb%3E/room/a", &json!({ "actions": [] })).await;
     let override_rule = json!({ "actions": [], "conditions": [] });
-    alice.client.put_rules_ok("global/override/%E2%80%AEid%3Cb%3E", &override_rule).await;
+    alice.client.put_rule_ok("global/override/%E2%80%AEid%3Cb%3E", &override_rule).await;
     let page = alice.browser.get(RULES_PATH).await;
     for raw_text in ["<script>", "onfocus=\"alert", "<b>", "\u{202e}", "\u{2066}", "\r", "\u{1}"] {
         assert!(!page.text.contains(raw_text), "{raw_text:?}: {}", page.text);
@@ -115,7 +115,7 @@ async fn alice_with_a_thousand_rules() -> Alice {
     let mut document = RuleDocument::new("global".parse().unwrap());
     for number in 0..1000 {
         let rule = json!({ "pattern": "x".repeat(900), "actions": ["notify"] }).to_string();
-        let rule = NewRule::read(
+        let rule = NewRule::parse(
             RuleKind::Content,
             rule.as_bytes(),
             NewRuleLimits::default(),
@@ -128,7 +128,7 @@ async fn alice_with_a_thousand_rules() -> Alice {
     let store = alice.service.store();
     let account_id = store.account_by_name("alice").await.unwrap().unwrap().id;
     let rulesets = store.rulesets_for_update(account_id, alice.service.now()).await.unwrap();
-    store.save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap();
+    store.save_document(&rulesets, SerializedDocument::new(document)).await.unwrap();
     alice
 }
 

@@ -18,7 +18,7 @@ fn json_on_page(page: &TestResponse) -> serde_json::Value {
 async fn a_rule_is_displayed_as_the_api_returns_it() {
     let mut alice = Alice::new().await;
     let rule = json!({ "actions": ["notify"], "pattern": "p", "org.x": { "y": [1, null] } });
-    alice.client.put_rules_ok("device/phone/room/b", &rule).await;
+    alice.client.put_rule_ok("device/phone/room/b", &rule).await;
     for (rule, title, group) in [
         ("device/phone/room/b", "Messages in the room \u{2068}b\u{2069}", "Rooms"),
         (
@@ -47,7 +47,7 @@ async fn rules_with_hostile_names_are_displayed() {
         let rule = rule_path("global", "content", &name);
         alice
             .client
-            .put_rules_ok(&rule, &json!({ "actions": [], "pattern": name, "x": name }))
+            .put_rule_ok(&rule, &json!({ "actions": [], "pattern": name, "x": name }))
             .await;
         // The page is opened by the link on the list.
         let page = alice.browser.get(RULES_PATH).await;

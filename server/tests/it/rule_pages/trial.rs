@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    Alice, PageForm, TRY_PATH, alice_with_a_thousand_profiles, hostile_tag, notifying_rule,
+    Alice, PageForm, TRY_PATH, alice_with_a_thousand_profiles, long_escaped_tag, notifying_rule,
     parse_forms, rule_path, unescape,
 };
 use crate::oauth::assert_security_headers;
@@ -44,7 +44,7 @@ async fn the_result_is_a_sentence_with_the_reason() {
         ("global/sender/@bob:x", json!({ "actions": [] })),
         ("global/sender/@boss:x", json!({ "actions": sound_actions })),
     ] {
-        alice.client.put_rules_ok(path, &body).await;
+        alice.client.put_rule_ok(path, &body).await;
     }
     let default_reason = "because of the built-in rule for all other messages";
     for (text, sender, room, members, expected) in [
@@ -117,7 +117,7 @@ async fn the_result_is_a_sentence_with_the_reason() {
             assert_eq!(trial_form(&page).field(field), form.field(field), "{field}");
         }
     }
-    alice.client.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    alice.client.put_rule_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
     let page = form.submit(&mut alice.browser).await;
     assert_eq!(result_sentence(&page), "You would not be notified, because everything is paused.");
 }
@@ -126,7 +126,7 @@ async fn the_result_is_a_sentence_with_the_reason() {
 async fn the_switch_or_the_muted_word_that_silences_a_message_is_named() {
     let mut alice = Alice::new().await;
     let muted_word = json!({ "pattern": "spam", "actions": [] });
-    alice.client.put_rules_ok("global/content/spam", &muted_word).await;
+    alice.client.put_rule_ok("global/content/spam", &muted_word).await;
     let form = trial_form(&alice.browser.get(TRY_PATH).await);
     let page = form.clone().with_field("text", "More spam").submit(&mut alice.browser).await;
     assert_eq!(
@@ -136,12 +136,12 @@ async fn the_switch_or_the_muted_word_that_silences_a_message_is_named() {
     for change in ["enabled", "actions"] {
         let body = if change == "enabled" { json!(false) } else { json!({ "actions": [] }) };
         let rule = "global/underride/.m.rule.message";
-        alice.client.put_rules_ok(&format!("{rule}/{change}"), &body).await;
+        alice.client.put_rule_ok(&format!("{rule}/{change}"), &body).await;
         let page = form.clone().with_field("text", "Hello").submit(&mut alice.browser).await;
         let expected = "You would not be notified, because you switched off “Notify me of \
                         messages in all other rooms”.";
         assert_eq!(result_sentence(&page), expected, "{change}");
-        alice.client.put_rules_ok(&format!("{rule}/enabled"), &json!(true)).await;
+        alice.client.put_rule_ok(&format!("{rule}/enabled"), &json!(true)).await;
     }
 }
 
@@ -150,7 +150,7 @@ async fn notified_and_silent_results_differ_in_icon_text_and_class() {
     let mut alice = Alice::new().await;
     let form = trial_form(&alice.browser.get(TRY_PATH).await).with_field("text", "Hello");
     let notified_page = form.submit(&mut alice.browser).await;
-    alice.client.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    alice.client.put_rule_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
     let silent_page = form.submit(&mut alice.browser).await;
     let result_class_and_icon = |page: &TestResponse| {
         let (class, rest) =
@@ -172,7 +172,7 @@ async fn notified_and_silent_results_differ_in_icon_text_and_class() {
 async fn a_timed_rules_expiry_is_displayed() {
     let mut alice = Alice::new().await;
     let until = (START_SECONDS + 3600) * 1000;
-    alice.client.put_rules_ok("global/room/!r:x", &json!({ "actions": [], "until": until })).await;
+    alice.client.put_rule_ok("global/room/!r:x", &json!({ "actions": [], "until": until })).await;
     let form = trial_form(&alice.browser.get(TRY_PATH).await)
         .with_field("text", "Hello")
         .with_field("room", "!r:x");
@@ -184,7 +184,7 @@ async fn a_timed_rules_expiry_is_displayed() {
     let time_element = "<time datetime=\"2027-01-15T09:00:00Z\" data-format=\"full\">";
     assert!(page.text.contains(time_element), "{}", page.text);
     let pause_body = json!({ "enabled": true, "until": until });
-    alice.client.put_rules_ok("global/override/.m.rule.master/enabled", &pause_body).await;
+    alice.client.put_rule_ok("global/override/.m.rule.master/enabled", &pause_body).await;
     let page = form.submit(&mut alice.browser).await;
     let expected =
         "You would not be notified, because everything is paused until 2027-01-15 09:00 UTC.";
@@ -219,7 +219,7 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
         ("global/sender/@bob:x", json!({ "actions": [] })),
         ("global/underride/moon", json!({ "actions": [], "conditions": [{ "kind": "moon" }] })),
     ] {
-        alice.client.put_rules_ok(path, &body).await;
+        alice.client.put_rule_ok(path, &body).await;
     }
     let form = trial_form(&alice.browser.get(TRY_PATH).await)
         .with_field("text", "Hello @room")
@@ -257,7 +257,7 @@ async fn a_profile_can_be_chosen_if_profiles_exist() {
     let tag = "a\n\u{202e}<b>";
     alice
         .client
-        .put_rules_ok(
+        .put_rule_ok(
             &rule_path(&format!("device/{tag}"), "override", "work"),
             &json!({ "actions": [] }),
         )
@@ -276,14 +276,14 @@ async fn a_profile_can_be_chosen_if_profiles_exist() {
 }
 
 #[tokio::test]
-async fn the_first_profiles_and_the_chosen_one_are_listed() {
+async fn the_first_profiles_and_the_chosen_profile_are_listed() {
     let mut alice = alice_with_a_thousand_profiles().await;
     let page = alice.browser.get(TRY_PATH).await;
     assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
     assert_eq!(page.text.matches("<option").count(), 1 + 30);
     let text = visible_text(&page);
     assert!(text.contains("More device profiles, which are not shown here: 970."), "{text}");
-    let tag = hostile_tag(999);
+    let tag = long_escaped_tag(999);
     let form = trial_form(&page).with_field("profile", &belfry_core::percent::encode(&tag));
     let page = form.submit(&mut alice.browser).await;
     let expected = format!("You would not be notified, because of your rule {}", &tag[..20]);
@@ -299,12 +299,12 @@ async fn only_the_last_100_checked_rules_are_listed() {
     let text = "&".repeat(180);
     let condition = json!({ "kind": "event_match", "key": text, "pattern": text });
     let rules: Vec<_> = (0..1000)
-        .map(hostile_tag)
+        .map(long_escaped_tag)
         .map(|id| json!({ "rule_id": id, "actions": [], "conditions": [condition] }))
         .collect();
-    let import = format!("POST {}", pushrules_path("import"));
+    let request_line = format!("POST {}", pushrules_path("import"));
     let rules = json!({ "global": { "override": rules } });
-    let response = alice.client.send(&import, rules.to_string()).await;
+    let response = alice.client.send(&request_line, rules.to_string()).await;
     assert_eq!(response.status, 200, "{response:?}");
     let form = trial_form(&alice.browser.get(TRY_PATH).await).with_field("text", "Hello");
     let page = form.submit(&mut alice.browser).await;
@@ -313,7 +313,7 @@ async fn only_the_last_100_checked_rules_are_listed() {
     assert_eq!(
         page.text.matches("<li class=\"matched\">").count(),
         1,
-        "more than the deciding rule matched"
+        "only the deciding rule matched"
     );
     let text = visible_text(&page);
     assert!(text.contains("Earlier rules, which are not shown here: 9"), "{text}");
@@ -343,7 +343,7 @@ async fn a_room_mention_is_tried_with_and_without_the_permission() {
         (message_rule, false, "Lunch in this room", false),
         (mention_rule, false, "@room Lunch!", false),
     ] {
-        alice.client.put_rules_ok(rule, &json!(enabled)).await;
+        alice.client.put_rule_ok(rule, &json!(enabled)).await;
         let page = form.clone().with_field("text", text).submit(&mut alice.browser).await;
         assert_eq!(visible_text(&page).contains(reason), has_reason, "{rule} {enabled} {text}");
         assert!(page.text.contains("name=\"may_notify_room\">"), "{}", page.text);
@@ -351,7 +351,7 @@ async fn a_room_mention_is_tried_with_and_without_the_permission() {
 }
 
 #[tokio::test]
-async fn nothing_is_stored_and_the_evaluation_is_counted() {
+async fn a_trial_stores_nothing_and_is_counted() {
     let mut alice = Alice::new().await;
     let before = alice.client.get_rules("").await;
     let form = trial_form(&alice.browser.get(TRY_PATH).await);
@@ -369,7 +369,7 @@ async fn nothing_is_stored_and_the_evaluation_is_counted() {
 }
 
 #[tokio::test]
-async fn a_thousand_rules_are_tried_within_the_work_limit() {
+async fn a_trial_stops_at_the_work_budget() {
     let mut alice = Alice::new().await;
     let condition = json!({ "kind": "event_match", "key": "content.body", "pattern": "*b*" });
     let new_rule = |number: usize| {
@@ -383,23 +383,29 @@ async fn a_thousand_rules_are_tried_within_the_work_limit() {
     let (slow_rules, keywords): (Vec<_>, Vec<_>) =
         ((0..500).map(new_rule).collect(), (500..1000).map(new_rule).collect());
     let rules = json!({ "global": { "content": keywords, "underride": slow_rules } });
-    let import = format!("POST {}", pushrules_path("import"));
-    assert_eq!(alice.client.send(&import, rules.to_string()).await.status, 200);
+    let request_line = format!("POST {}", pushrules_path("import"));
+    assert_eq!(alice.client.send(&request_line, rules.to_string()).await.status, 200);
     let form =
         trial_form(&alice.browser.get(TRY_PATH).await).with_field("text", &"a".repeat(40_000));
     let page = form.submit(&mut alice.browser).await;
     result_sentence(&page);
     let failed_count = page.text.matches("<li class=\"failed\">").count();
-    assert!((90..100).contains(&failed_count), "{failed_count} of the last 100 rules");
+    assert!(
+        (90..100).contains(&failed_count),
+        "most of the last 100 rules fail, not {failed_count}"
+    );
     assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
-    let work_limit_text = "It was not checked to the end, because your rules take too much work";
-    let unchecked_count = page.text.matches(work_limit_text).count();
-    assert!((1..1000).contains(&unchecked_count), "{unchecked_count} rules were not checked");
+    let budget_text = "It was not checked to the end, because your rules take too much work";
+    let unchecked_count = page.text.matches(budget_text).count();
+    assert!(
+        (1..1000).contains(&unchecked_count),
+        "some rules are not checked to the end, not {unchecked_count}"
+    );
     let metrics = alice.service.metrics().await;
     assert!(metrics.contains("belfry_evaluation_work_exceeded_total 1"), "{metrics}");
 }
 
-/// A second trial of the same user is not a server error, but a full queue is.
+/// A concurrent trial by the same user gets 429; a full evaluation queue gets 503.
 #[tokio::test]
 async fn a_trial_that_would_have_to_wait_is_rejected() {
     let mut alice = Alice::new().await;

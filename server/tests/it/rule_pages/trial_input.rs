@@ -71,7 +71,7 @@ async fn an_invalid_sender_or_room_is_reported_next_to_its_field() {
 async fn sender_and_room_can_be_links_or_blank() {
     let mut alice = Alice::new().await;
     for path in ["global/sender/@bob:x", "global/room/!quiet:x"] {
-        alice.client.put_rules_ok(path, &json!({ "actions": [] })).await;
+        alice.client.put_rule_ok(path, &json!({ "actions": [] })).await;
     }
     let form = trial_form(&alice.browser.get(TRY_PATH).await).with_field("text", "Hi");
     for (sender, room, expected) in [
@@ -98,7 +98,7 @@ async fn hostile_text_is_escaped() {
     let mut alice = Alice::new().await;
     for name in hostile_names() {
         let rule = rule_path("global", "content", &name);
-        alice.client.put_rules_ok(&rule, &json!({ "actions": [], "pattern": name })).await;
+        alice.client.put_rule_ok(&rule, &json!({ "actions": [], "pattern": name })).await;
     }
     let hostile_text = "</textarea><script>alert(1)</script>\" onfocus=\"alert(1)";
     let fill_hostile_text = |form: PageForm, fields: &[&str]| {

@@ -23,7 +23,7 @@ namespaces:
   rooms: []
 ";
 
-/// Starts a service with a bridge from a registration file; returns it with a client that has the
+/// Starts Belfry with a bridge from a registration file; returns it with a client that has the
 /// bridge's token.
 async fn start_with_bridge() -> (Service, TestClient) {
     start_with_registration(REGISTRATION).await
@@ -47,7 +47,7 @@ async fn start_with_registration(registration: &str) -> (Service, TestClient) {
 #[tokio::test]
 async fn an_application_service_acts_for_a_user_in_its_namespace() {
     let (service, bridge) = start_with_bridge().await;
-    bridge.put_rules_ok("global/room/a?user_id=@irc_ann:ring.example", &minimal_rule("room")).await;
+    bridge.put_rule_ok("global/room/a?user_id=@irc_ann:ring.example", &minimal_rule("room")).await;
     let ann = service.user_client("irc_ann").await;
     assert_eq!(ann.user_rule_ids("global/room/").await, ["a"]);
     let path = "global/room/?user_id=%40irc_ann%3Aring.example";
@@ -66,9 +66,9 @@ async fn an_application_service_acts_for_a_user_in_its_namespace() {
     ] {
         let response = bridge.post_rules(&format!("{path}{user_query}"), &body).await;
         assert_eq!(response.expect_json(StatusCode::OK), json!({}), "{path}");
-        let foreign_response =
+        let other_server_response =
             bridge.post_rules(&format!("{path}?user_id=@irc_ann:other.example"), &body).await;
-        let error = foreign_response.expect_json(StatusCode::FORBIDDEN)["error"].clone();
+        let error = other_server_response.expect_json(StatusCode::FORBIDDEN)["error"].clone();
         assert_eq!(error, "User ids of this server have the form @NAME:ring.example");
         let response = bridge.post_rules(&format!("{path}?user_id=@zoe:ring.example"), &body).await;
         assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{path}");
@@ -79,20 +79,20 @@ async fn an_application_service_acts_for_a_user_in_its_namespace() {
     assert_eq!(bridge.get_rules(path).await[0]["pattern"], "irc_ann");
 }
 
-/// Without the parameter, the service would change its own rules.
+/// Without the parameter, the application service would change its own rules.
 #[tokio::test]
 async fn a_misspelt_user_id_is_rejected() {
     let (service, bridge) = start_with_bridge().await;
     for name in ["userid", "userId", "usr_id"] {
         let path = format!("global/room/a?{name}=@irc_ann:ring.example");
-        let response = bridge.put_rules(&path, &minimal_rule("room")).await;
+        let response = bridge.put_rule(&path, &minimal_rule("room")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{name}");
         let expected = format!("unknown parameter `{name}`; did you mean `user_id`?");
         assert_eq!(response.json()["error"], expected);
     }
     assert_eq!(bridge.user_rule_ids("global/room/").await, [""; 0]);
     let ann = service.user_client("irc_ann").await;
-    ann.put_rules_ok("global/room/a?userid=1", &minimal_rule("room")).await;
+    ann.put_rule_ok("global/room/a?userid=1", &minimal_rule("room")).await;
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn nobody_can_register_an_application_services_sender() {
         start_with_registration(&REGISTRATION.replace("irc_bot", "helper")).await;
     let anonymous = service.anonymous_client();
     // The sender's account exists from the start, and nobody can sign in to it.
-    bridge.put_rules_ok("global/content/secret", &json!({ "actions": [], "pattern": "x" })).await;
+    bridge.put_rule_ok("global/content/secret", &json!({ "actions": [], "pattern": "x" })).await;
     let sender = service.store().account_by_name("helper").await.unwrap().unwrap();
     assert_eq!((sender.password_hash.as_str(), sender.email), (NO_PASSWORD, None));
     for password in ["", "!", "correct horse helper"] {
@@ -133,7 +133,7 @@ async fn nobody_can_register_an_application_services_sender() {
 #[tokio::test]
 async fn without_user_id_an_application_service_acts_as_its_sender() {
     let (service, bridge) = start_with_bridge().await;
-    bridge.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    bridge.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     assert_eq!(service.user_client("irc_bot").await.user_rule_ids("global/room/").await, ["a"]);
 }
 

@@ -186,7 +186,7 @@ async fn a_revoked_or_expired_token_is_rejected_immediately() {
 async fn a_disabled_accounts_token_is_rejected_until_the_account_is_enabled() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     service
         .store()
@@ -197,7 +197,7 @@ async fn a_disabled_accounts_token_is_rejected_until_the_account_is_enabled() {
         alice.get(&pushrules_path("")).await.status_and_errcode(),
         (403, "M_USER_DEACTIVATED".into())
     );
-    let response = alice.put_rules("global/room/b", &minimal_rule("room")).await;
+    let response = alice.put_rule("global/room/b", &minimal_rule("room")).await;
     assert_eq!(response.status_and_errcode(), (403, "M_USER_DEACTIVATED".into()));
     service.store().set_account_disabled_at(&any_events(), account.id, None).await.unwrap();
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
@@ -223,7 +223,7 @@ async fn an_app_token_is_rejected() {
         app_client.get(&pushrules_path("")).await.status_and_errcode(),
         (403, "M_FORBIDDEN".into())
     );
-    let response = app_client.put_rules("global/room/a", &minimal_rule("room")).await;
+    let response = app_client.put_rule("global/room/a", &minimal_rule("room")).await;
     assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
 }
 
@@ -231,7 +231,7 @@ async fn an_app_token_is_rejected() {
 async fn a_scope_grants_only_its_own_access() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     for (scopes, can_read, can_write) in [
         ("read", true, false),
         ("read:notifications", true, false),
@@ -270,7 +270,7 @@ async fn a_scope_grants_only_its_own_access() {
     }
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     for scopes in ["write", "write:notifications", "push"] {
-        alice.put_rules_ok("global/room/b", &minimal_rule("room")).await;
+        alice.put_rule_ok("global/room/b", &minimal_rule("room")).await;
         let client = service.user_client_with_scopes("alice", scopes).await;
         assert_eq!(
             client.delete_rule("global/room/b").await.expect_json(StatusCode::OK),
@@ -288,7 +288,7 @@ async fn a_scope_grants_only_its_own_access() {
 async fn a_token_grants_access_only_to_its_users_rules() {
     let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    bob.put_rules_ok("global/room/secret", &minimal_rule("room")).await;
+    bob.put_rule_ok("global/room/secret", &minimal_rule("room")).await;
     for query in ["?user_id=@bob:ring.example", "?user_id=bob", "?user=bob"] {
         let path = format!("global/room/{query}");
         assert_eq!(alice.user_rule_ids(&path).await, [""; 0], "{query}");
@@ -302,7 +302,7 @@ async fn a_token_grants_access_only_to_its_users_rules() {
 async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     for client in [
         alice.with_header("x-http-method-override", "DELETE"),
         alice.with_header("x-method-override", "DELETE"),

@@ -26,7 +26,7 @@ async fn creating_and_deleting_a_rule_restores_the_response() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let rules_before = alice.get(&pushrules_path("")).await.text;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     assert_ne!(alice.get(&pushrules_path("")).await.text, rules_before);
     alice.delete_rule("global/room/a").await.expect_json(StatusCode::OK);
     assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
@@ -37,9 +37,9 @@ async fn a_built_in_rules_enabled_and_actions_can_be_changed() {
     let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let path = "global/override/.m.rule.master";
-    alice.put_rules_ok(&format!("{path}/enabled"), &json!(true)).await;
+    alice.put_rule_ok(&format!("{path}/enabled"), &json!(true)).await;
     assert_eq!(alice.get_rules(path).await["enabled"], true);
-    alice.put_rules_ok(&format!("{path}/actions"), &json!({ "actions": ["notify"] })).await;
+    alice.put_rule_ok(&format!("{path}/actions"), &json!({ "actions": ["notify"] })).await;
     assert_eq!(alice.get_rules(path).await["actions"], json!(["notify"]));
     let rulesets: Value = alice.get_rules("").await;
     assert_eq!(rulesets["global"]["override"][0], alice.get_rules(path).await);
@@ -57,13 +57,13 @@ async fn built_in_rules_of_every_kind_can_be_changed_and_keep_their_position() {
             let path = format!("global/{kind}/{id}");
             let rule = alice.get_rules(&path).await;
             let (enabled, actions) = (rule["enabled"] == false, json!(["notify", "coalesce"]));
-            alice.put_rules_ok(&format!("{path}/enabled"), &json!(enabled)).await;
+            alice.put_rule_ok(&format!("{path}/enabled"), &json!(enabled)).await;
             assert_eq!(
                 alice.get_rules(&format!("{path}/enabled")).await["enabled"],
                 enabled,
                 "{path}"
             );
-            alice.put_rules_ok(&format!("{path}/actions"), &json!({ "actions": actions })).await;
+            alice.put_rule_ok(&format!("{path}/actions"), &json!({ "actions": actions })).await;
             let mut expected = rule;
             expected["enabled"] = json!(enabled);
             expected["actions"] = actions;
@@ -81,11 +81,11 @@ async fn a_built_in_rule_cannot_be_deleted_or_replaced() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let path = "global/override/.m.rule.master";
-    alice.put_rules_ok(&format!("{path}/enabled"), &json!(true)).await;
+    alice.put_rule_ok(&format!("{path}/enabled"), &json!(true)).await;
     assert_eq!(alice.delete_rule(path).await.status_and_errcode(), (404, "M_NOT_FOUND".into()));
     for id in [".m.rule.master", ".mine", ".", ".."] {
         let response =
-            alice.put_rules(&format!("global/override/{id}"), &minimal_rule("override")).await;
+            alice.put_rule(&format!("global/override/{id}"), &minimal_rule("override")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{id}");
     }
     assert_eq!(alice.get_rules(path).await["enabled"], true);

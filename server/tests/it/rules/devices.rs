@@ -11,15 +11,15 @@ async fn a_device_has_rules_of_every_kind_but_no_built_in_rules() {
     let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("device/phone/{kind}/a");
-        alice.put_rules_ok(&path, &minimal_rule(kind)).await;
+        alice.put_rule_ok(&path, &minimal_rule(kind)).await;
         assert_eq!(alice.get_rules(&path).await["rule_id"], "a", "{kind}");
-        alice.put_rules_ok(&format!("{path}/enabled"), &json!(false)).await;
-        alice.put_rules_ok(&format!("{path}/actions"), &json!({ "actions": [] })).await;
+        alice.put_rule_ok(&format!("{path}/enabled"), &json!(false)).await;
+        alice.put_rule_ok(&format!("{path}/actions"), &json!({ "actions": [] })).await;
         let rule = alice.get_rules(&path).await;
         assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(false), &json!([])), "{kind}");
         let rules = alice.get_rules(&format!("device/phone/{kind}/")).await;
         assert_eq!(rules.as_array().unwrap().len(), 1, "{kind}");
-        alice.put_rules_ok(&format!("device/phone/{kind}/b?after=a"), &minimal_rule(kind)).await;
+        alice.put_rule_ok(&format!("device/phone/{kind}/b?after=a"), &minimal_rule(kind)).await;
         assert_eq!(
             alice.user_rule_ids(&format!("device/phone/{kind}/")).await,
             ["a", "b"],
@@ -50,7 +50,7 @@ async fn a_tag_is_listed_while_it_has_a_rule() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for tag in ["phone", "tablet", "тег", "a%20b"] {
-        alice.put_rules_ok(&format!("device/{tag}/room/r"), &minimal_rule("room")).await;
+        alice.put_rule_ok(&format!("device/{tag}/room/r"), &minimal_rule("room")).await;
     }
     let rulesets = alice.get_rules("").await;
     let tags: Vec<&String> = rulesets["device"].as_object().unwrap().keys().collect();
@@ -67,7 +67,7 @@ async fn rules_with_the_same_id_in_different_scopes_are_separate() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for scope in ["global", "device/a", "device/b"] {
-        alice.put_rules_ok(&format!("{scope}/room/r"), &minimal_rule("room")).await;
+        alice.put_rule_ok(&format!("{scope}/room/r"), &minimal_rule("room")).await;
     }
     alice.delete_rule("device/a/room/r").await.expect_json(StatusCode::OK);
     assert_eq!(alice.get_rules("global/room/r").await["rule_id"], "r");
@@ -78,7 +78,7 @@ async fn rules_with_the_same_id_in_different_scopes_are_separate() {
 async fn the_slash_in_a_device_scope_may_be_escaped() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("device%2Fphone/room/r", &minimal_rule("room")).await;
+    alice.put_rule_ok("device%2Fphone/room/r", &minimal_rule("room")).await;
     assert_eq!(alice.get_rules("device/phone/room/r").await["rule_id"], "r");
 }
 
@@ -88,8 +88,7 @@ async fn an_invalid_tag_is_rejected() {
     let alice = service.user_client("alice").await;
     let long_tag = "a".repeat(256);
     for tag in ["", "a%2Fb", "a%5Cb", "%00", "%ff", "%", &long_tag] {
-        let response =
-            alice.put_rules(&format!("device/{tag}/room/r"), &minimal_rule("room")).await;
+        let response = alice.put_rule(&format!("device/{tag}/room/r"), &minimal_rule("room")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{tag}");
     }
     assert_eq!(alice.get_rules("").await["device"], json!({}));

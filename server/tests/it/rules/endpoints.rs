@@ -24,8 +24,8 @@ async fn all_rulesets_have_the_keys_device_and_global_and_five_arrays() {
 async fn a_scope_returns_its_part_of_all_rulesets() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/!a:x", &minimal_rule("room")).await;
-    alice.put_rules_ok("device/phone/sender/@b:x", &minimal_rule("sender")).await;
+    alice.put_rule_ok("global/room/!a:x", &minimal_rule("room")).await;
+    alice.put_rule_ok("device/phone/sender/@b:x", &minimal_rule("sender")).await;
     let rulesets = alice.get_rules("").await;
     assert_eq!(alice.get_rules("global/").await, rulesets["global"]);
     assert_eq!(alice.get_rules("device/").await, rulesets["device"]);
@@ -33,7 +33,7 @@ async fn a_scope_returns_its_part_of_all_rulesets() {
 }
 
 #[tokio::test]
-async fn a_path_with_a_kind_returns_its_rules() {
+async fn a_kind_path_returns_the_rules_of_that_kind() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let rulesets = alice.get_rules("").await;
@@ -53,7 +53,7 @@ async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         // Create.
-        alice.put_rules_ok(&path, &minimal_rule(kind)).await;
+        alice.put_rule_ok(&path, &minimal_rule(kind)).await;
         let rule = alice.get_rules(&path).await;
         assert_eq!(rule["rule_id"], "a", "{kind}");
         assert_eq!(rule["default"], false, "{kind}");
@@ -62,20 +62,20 @@ async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
         assert_eq!(alice.user_rule_ids(&format!("global/{kind}/")).await, ["a"], "{kind}");
         // Disable and enable.
         for enabled in [false, true] {
-            alice.put_rules_ok(&format!("{path}/enabled"), &json!(enabled)).await;
+            alice.put_rule_ok(&format!("{path}/enabled"), &json!(enabled)).await;
             assert_eq!(alice.get_rules(&path).await["enabled"], enabled, "{kind}");
             let response = alice.get_rules(&format!("{path}/enabled")).await;
             assert_eq!(response, json!({ "enabled": enabled }), "{kind}");
         }
         // Change the actions.
         let actions = json!({ "actions": ["dont_notify"] });
-        alice.put_rules_ok(&format!("{path}/actions"), &actions).await;
+        alice.put_rule_ok(&format!("{path}/actions"), &actions).await;
         assert_eq!(alice.get_rules(&format!("{path}/actions")).await, actions, "{kind}");
         assert_eq!(alice.get_rules(&path).await["actions"], actions["actions"], "{kind}");
         // Replace.
         let mut new_rule = minimal_rule(kind);
         new_rule["actions"] = json!(["coalesce"]);
-        alice.put_rules_ok(&path, &new_rule).await;
+        alice.put_rule_ok(&path, &new_rule).await;
         assert_eq!(alice.get_rules(&path).await["actions"], json!(["coalesce"]), "{kind}");
         // Delete.
         assert_eq!(alice.delete_rule(&path).await.expect_json(StatusCode::OK), json!({}), "{kind}");
@@ -91,14 +91,14 @@ async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
 async fn enabled_accepts_a_boolean_or_an_object() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     for (body, enabled) in [
         (json!(false), false),
         (json!(true), true),
         (json!({ "enabled": false }), false),
         (json!({ "enabled": true, "other": 1 }), true),
     ] {
-        alice.put_rules_ok("global/room/a/enabled", &body).await;
+        alice.put_rule_ok("global/room/a/enabled", &body).await;
         assert_eq!(alice.get_rules("global/room/a").await["enabled"], enabled, "{body}");
     }
     for (body, errcode) in [
@@ -122,7 +122,7 @@ async fn enabled_accepts_a_boolean_or_an_object() {
 async fn actions_accept_an_object_with_an_array() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     for (body, errcode) in [
         ("[\"notify\"]", "M_BAD_JSON"),
         ("{}", "M_MISSING_PARAM"),
@@ -135,12 +135,12 @@ async fn actions_accept_an_object_with_an_array() {
         assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{body}");
     }
     assert_eq!(alice.get_rules("global/room/a").await["actions"], json!(["notify"]));
-    alice.put_rules_ok("global/room/a/actions", &json!({ "actions": [] })).await;
+    alice.put_rule_ok("global/room/a/actions", &json!({ "actions": [] })).await;
     assert_eq!(alice.get_rules("global/room/a").await["actions"], json!([]));
 }
 
 #[tokio::test]
-async fn every_request_for_an_absent_rule_is_not_found() {
+async fn requests_for_missing_rules_return_404() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for (request, body) in [
@@ -151,7 +151,6 @@ async fn every_request_for_an_absent_rule_is_not_found() {
         ("PUT global/room/a/actions", "{\"actions\":[]}"),
         ("DELETE global/room/a", ""),
         ("GET global/room/.m.rule.master", ""),
-        ("DELETE global/override/.m.rule.master", ""),
         ("PUT global/override/.m.rule.none/enabled", "true"),
         ("GET device/phone/override/.m.rule.master", ""),
     ] {
@@ -162,15 +161,23 @@ async fn every_request_for_an_absent_rule_is_not_found() {
 }
 
 #[tokio::test]
+async fn deleting_a_built_in_rule_returns_404() {
+    let service = start_unlimited().await;
+    let alice = service.user_client("alice").await;
+    let response = alice.delete_rule("global/override/.m.rule.master").await;
+    assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()));
+}
+
+#[tokio::test]
 async fn a_deleted_and_recreated_rule_is_enabled_and_on_top() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for id in ["a", "b"] {
-        alice.put_rules_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
+        alice.put_rule_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
     }
-    alice.put_rules_ok("global/room/a/enabled", &json!(false)).await;
+    alice.put_rule_ok("global/room/a/enabled", &json!(false)).await;
     alice.delete_rule("global/room/a").await.expect_json(StatusCode::OK);
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     assert_eq!(alice.get_rules("global/room/a").await["enabled"], true);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b"]);
 }
@@ -179,8 +186,8 @@ async fn a_deleted_and_recreated_rule_is_enabled_and_on_top() {
 async fn rules_with_the_same_id_and_different_kinds_are_separate() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
-    alice.put_rules_ok("global/sender/a", &minimal_rule("sender")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/sender/a", &minimal_rule("sender")).await;
     alice.delete_rule("global/room/a").await.expect_json(StatusCode::OK);
     assert_eq!(alice.get_rules("global/sender/a").await["rule_id"], "a");
 }
@@ -189,7 +196,7 @@ async fn rules_with_the_same_id_and_different_kinds_are_separate() {
 async fn every_prefix_serves_the_same_rules() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     let rulesets = alice.get_rules("").await;
     for segment in ["_service", "_matrix"] {
         for api in ["api/v1", "r0", "v3"] {
@@ -265,7 +272,7 @@ async fn a_wrong_method_is_rejected_with_the_allowed_methods() {
     }
 }
 
-/// A shared cache must not store a response that was authorised by a token in the query.
+/// A shared cache must not store a response that was authorized by a token in the query.
 #[tokio::test]
 async fn responses_must_not_be_cached() {
     let service = start_unlimited().await;
@@ -291,7 +298,7 @@ async fn responses_must_not_be_cached() {
 async fn each_user_has_separate_rules() {
     let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     assert_eq!(bob.user_rule_ids("global/room/").await, [""; 0]);
     assert_eq!(bob.delete_rule("global/room/a").await.status, 404);
     assert_eq!(rule_ids(&alice.get_rules("global/room/").await, false), ["a"]);

@@ -16,7 +16,7 @@ async fn a_rule_has_the_fields_of_its_kind() {
         ("room", &["actions", "default", "enabled", "rule_id"]),
         ("sender", &["actions", "default", "enabled", "rule_id"]),
     ] {
-        alice.put_rules_ok(&format!("global/{kind}/a"), &minimal_rule(kind)).await;
+        alice.put_rule_ok(&format!("global/{kind}/a"), &minimal_rule(kind)).await;
         let rule = alice.get_rules(&format!("global/{kind}/a")).await;
         let mut field_names: Vec<&String> = rule.as_object().unwrap().keys().collect();
         field_names.sort();
@@ -30,17 +30,16 @@ async fn a_misspelt_field_changes_nothing_and_is_named() {
     let alice = service.user_client("alice").await;
     let message = "unknown field `untill`; did you mean `until`?";
     let error = json!({ "errcode": "M_BAD_JSON", "error": message });
-    let response =
-        alice.put_rules("global/room/!a:b", &json!({ "actions": [], "untill": 1 })).await;
+    let response = alice.put_rule("global/room/!a:b", &json!({ "actions": [], "untill": 1 })).await;
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
     let response = alice.get(&pushrules_path("global/room/!a:b")).await;
     assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()));
     let body = json!({ "enabled": true, "untill": 1 });
-    let response = alice.put_rules("global/override/.m.rule.master/enabled", &body).await;
+    let response = alice.put_rule("global/override/.m.rule.master/enabled", &body).await;
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
     let condition = json!({ "kind": "room_member_count", "is": "2" });
     let rule = json!({ "actions": [], "condtions": [condition] });
-    let response = alice.put_rules("global/override/a", &rule).await;
+    let response = alice.put_rule("global/override/a", &rule).await;
     let message = "unknown field `condtions`; did you mean `conditions`?";
     let error = json!({ "errcode": "M_BAD_JSON", "error": message });
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
@@ -59,18 +58,18 @@ async fn actions_are_required_and_may_be_empty() {
     let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
-        let response = alice.put_rules(&path, &json!({ "pattern": "x", "conditions": [] })).await;
+        let response = alice.put_rule(&path, &json!({ "pattern": "x", "conditions": [] })).await;
         assert_eq!(response.status_and_errcode(), (400, "M_MISSING_PARAM".into()), "{kind}");
         for wrong_value in [json!("notify"), json!(null), json!({}), json!(1)] {
             let response =
-                alice.put_rules(&path, &json!({ "pattern": "x", "actions": wrong_value })).await;
+                alice.put_rule(&path, &json!({ "pattern": "x", "actions": wrong_value })).await;
             assert_eq!(
                 response.status_and_errcode(),
                 (400, "M_BAD_JSON".into()),
                 "{kind} {wrong_value}"
             );
         }
-        alice.put_rules_ok(&path, &json!({ "pattern": "x", "actions": [] })).await;
+        alice.put_rule_ok(&path, &json!({ "pattern": "x", "actions": [] })).await;
         assert_eq!(alice.get_rules(&path).await["actions"], json!([]), "{kind}");
     }
 }
@@ -90,7 +89,7 @@ async fn every_form_of_an_action_is_returned_unchanged() {
         json!({ "set_tweak": "org.example.light", "value": "red", "blink": { "times": 3 } }),
     ] {
         let actions = json!([action, "notify", action]);
-        alice.put_rules_ok("global/room/a", &json!({ "actions": actions })).await;
+        alice.put_rule_ok("global/room/a", &json!({ "actions": actions })).await;
         assert_eq!(alice.get_rules("global/room/a").await["actions"], actions);
     }
 }
@@ -113,7 +112,7 @@ async fn unknown_and_malformed_actions_are_rejected() {
         (json!({ "set_tweak": "sound", "value": null }), "M_BAD_JSON"),
     ] {
         let response =
-            alice.put_rules("global/room/a", &json!({ "actions": ["notify", action] })).await;
+            alice.put_rule("global/room/a", &json!({ "actions": ["notify", action] })).await;
         assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{action}");
     }
     assert_eq!(alice.get(&pushrules_path("global/room/a")).await.status, 404);
@@ -131,13 +130,18 @@ async fn every_form_of_a_condition_is_returned_unchanged() {
         { "kind": "sender_notification_permission", "key": "room" },
         { "kind": "event_property_is", "key": "a.b", "value": null },
         { "kind": "event_property_contains", "key": "a.b", "value": 7 },
+        { "kind": "time_and_day", "intervals": [{}], "org.example": 1 },
+        {
+            "kind": "org.matrix.msc3767.time_and_day", "timezone": "Europe/Berlin",
+            "intervals": [{ "time_of_day": ["00:00", "08:00"], "day_of_week": [0, 1, 7] }],
+        },
         { "kind": "device", "profile_tag": "unknown kinds are stored" },
         { "kind": "contains_display_name", "org.example": [1.5, { "deep": true }] },
     ]);
     for kind in KINDS {
         let mut body = minimal_rule(kind);
         body["conditions"] = conditions.clone();
-        alice.put_rules_ok(&format!("global/{kind}/a"), &body).await;
+        alice.put_rule_ok(&format!("global/{kind}/a"), &body).await;
         assert_eq!(alice.get_rules(&format!("global/{kind}/a")).await["conditions"], conditions);
     }
 }
@@ -148,7 +152,7 @@ async fn conditions_default_to_an_empty_array() {
     let alice = service.user_client("alice").await;
     for kind in ["override", "underride"] {
         for body in [json!({ "actions": [] }), json!({ "actions": [], "conditions": [] })] {
-            alice.put_rules_ok(&format!("global/{kind}/a"), &body).await;
+            alice.put_rule_ok(&format!("global/{kind}/a"), &body).await;
             assert_eq!(alice.get_rules(&format!("global/{kind}/a")).await["conditions"], json!([]));
         }
     }
@@ -172,10 +176,39 @@ async fn a_malformed_condition_is_rejected() {
         (json!([{ "kind": "room_member_count", "is": "=2" }]), "M_INVALID_PARAM"),
         (json!([{ "kind": "room_member_count", "is": "two" }]), "M_INVALID_PARAM"),
         (json!([{ "kind": "event_property_is", "key": "a", "value": 0.5 }]), "M_INVALID_PARAM"),
+        (json!([{ "kind": "time_and_day" }]), "M_MISSING_PARAM"),
+        (
+            json!([{ "kind": "org.matrix.msc3767.time_and_day", "intervals": [] }]),
+            "M_INVALID_PARAM",
+        ),
     ] {
         let body = json!({ "actions": [], "conditions": conditions });
-        let response = alice.put_rules("global/override/a", &body).await;
+        let response = alice.put_rule("global/override/a", &body).await;
         assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{conditions}");
+    }
+    assert_eq!(alice.get(&pushrules_path("global/override/a")).await.status, 404);
+}
+
+#[tokio::test]
+async fn an_invalid_time_condition_is_rejected_with_the_name_of_the_field() {
+    let service = start_unlimited().await;
+    let alice = service.user_client("alice").await;
+    let interval = json!({ "time_of_day": ["22:00", "06:59"] });
+    for (condition, message) in [
+        (
+            json!({ "kind": "time_and_day", "timezone": "Europe/Atlantis", "intervals": [{}] }),
+            "conditions[0].timezone must be the name of a time zone, such as Europe/Berlin",
+        ),
+        (
+            json!({ "kind": "time_and_day", "intervals": [{}, interval] }),
+            "conditions[0].intervals[1].time_of_day must not start after its end; use two intervals \
+             for a time over midnight",
+        ),
+    ] {
+        let body = json!({ "actions": [], "conditions": [condition] });
+        let response = alice.put_rule("global/override/a", &body).await;
+        let error = json!({ "errcode": "M_INVALID_PARAM", "error": message });
+        assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
     }
     assert_eq!(alice.get(&pushrules_path("global/override/a")).await.status, 404);
 }
@@ -184,21 +217,21 @@ async fn a_malformed_condition_is_rejected() {
 async fn a_content_rule_requires_a_pattern_and_other_kinds_store_one() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let response = alice.put_rules("global/content/a", &json!({ "actions": [] })).await;
+    let response = alice.put_rule("global/content/a", &json!({ "actions": [] })).await;
     assert_eq!(response.status_and_errcode(), (400, "M_MISSING_PARAM".into()));
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         for pattern in ["cake*", "", "a.b?", "торт"] {
-            alice.put_rules_ok(&path, &json!({ "actions": [], "pattern": pattern })).await;
+            alice.put_rule_ok(&path, &json!({ "actions": [], "pattern": pattern })).await;
             assert_eq!(alice.get_rules(&path).await["pattern"], pattern, "{kind}");
         }
-        let response = alice.put_rules(&path, &json!({ "actions": [], "pattern": 1 })).await;
+        let response = alice.put_rule(&path, &json!({ "actions": [], "pattern": 1 })).await;
         assert_eq!(response.status_and_errcode(), (400, "M_BAD_JSON".into()), "{kind}");
     }
 }
 
 #[tokio::test]
-async fn unknown_fields_unlike_any_known_field_are_stored_and_reserved_ones_ignored() {
+async fn unknown_fields_are_stored_and_reserved_fields_are_ignored() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let extra_value = json!({ "list": [1, null], "text": "\u{0}\u{1F514}", "number": -0.5 });
@@ -206,7 +239,7 @@ async fn unknown_fields_unlike_any_known_field_are_stored_and_reserved_ones_igno
         "actions": [], "org.example": extra_value,
         "rule_id": "b", "default": true, "enabled": false,
     });
-    alice.put_rules_ok("global/room/a", &body).await;
+    alice.put_rule_ok("global/room/a", &body).await;
     let expected = json!({
         "rule_id": "a", "default": false, "enabled": true,
         "actions": [], "org.example": extra_value,
@@ -214,7 +247,7 @@ async fn unknown_fields_unlike_any_known_field_are_stored_and_reserved_ones_igno
     assert_eq!(alice.get_rules("global/room/a").await, expected);
     assert_eq!(alice.get(&pushrules_path("global/room/b")).await.status, 404);
     // A replacement does not inherit fields.
-    alice.put_rules_ok("global/room/a", &json!({ "actions": [] })).await;
+    alice.put_rule_ok("global/room/a", &json!({ "actions": [] })).await;
     assert_eq!(alice.get_rules("global/room/a").await.get("org.example"), None);
 }
 
@@ -226,9 +259,9 @@ async fn a_rule_can_be_sent_back_as_it_was_returned() {
         let path = format!("global/{kind}/a");
         let mut body = minimal_rule(kind);
         body["x"] = json!([1]);
-        alice.put_rules_ok(&path, &body).await;
+        alice.put_rule_ok(&path, &body).await;
         let rule = alice.get_rules(&path).await;
-        alice.put_rules_ok(&path, &rule).await;
+        alice.put_rule_ok(&path, &rule).await;
         assert_eq!(alice.get_rules(&path).await, rule, "{kind}");
     }
 }
@@ -241,9 +274,9 @@ async fn an_id_is_returned_exactly_as_it_was_sent() {
         ["a", "!room:x.org", "@bob:x", "#spam:example.com", "тест", "a b+c", "50%", "🔔", "a.b"]
     {
         let path = format!("global/room/{}", percent_encode(id));
-        alice.put_rules_ok(&path, &minimal_rule("room")).await;
+        alice.put_rule_ok(&path, &minimal_rule("room")).await;
         assert_eq!(alice.get_rules(&path).await["rule_id"], id);
-        alice.put_rules_ok(&format!("{path}/enabled"), &json!(false)).await;
+        alice.put_rule_ok(&format!("{path}/enabled"), &json!(false)).await;
         assert_eq!(alice.delete_rule(&path).await.expect_json(StatusCode::OK), json!({}), "{id}");
     }
 }
@@ -267,7 +300,7 @@ async fn special_characters_are_stored_unchanged() {
     ] {
         let body: Value = json!({ "actions": [], "pattern": text, "x": text });
         let path = format!("global/content/{}", percent_encode(&text.replace(['/', '\\'], "")));
-        alice.put_rules_ok(&path, &body).await;
+        alice.put_rule_ok(&path, &body).await;
         let rule = alice.get_rules(&path).await;
         assert_eq!((&rule["pattern"], &rule["x"]), (&json!(text), &json!(text)));
     }

@@ -25,20 +25,20 @@ async fn the_number_of_rules_in_all_scopes_is_limited() {
     let service = start_with_limits(3, 1 << 20, 1 << 16).await;
     let alice = service.user_client("alice").await;
     for path in ["global/room/a", "global/content/a", "device/phone/room/a"] {
-        alice.put_rules_ok(path, &json!({ "actions": [], "pattern": "x" })).await;
+        alice.put_rule_ok(path, &json!({ "actions": [], "pattern": "x" })).await;
     }
     for path in ["global/room/b", "device/phone/sender/b", "device/new/room/b"] {
-        let response = alice.put_rules(path, &minimal_rule("room")).await;
+        let response = alice.put_rule(path, &minimal_rule("room")).await;
         assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
     // Existing rules can be replaced, changed and deleted.
-    alice.put_rules_ok("global/room/a", &json!({ "actions": ["notify"] })).await;
-    alice.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    alice.put_rule_ok("global/room/a", &json!({ "actions": ["notify"] })).await;
+    alice.put_rule_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
     assert_eq!(alice.delete_rule("device/phone/room/a").await.status, 200);
-    alice.put_rules_ok("global/room/b", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/b", &minimal_rule("room")).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["b", "a"]);
     // The limit applies to each account separately.
-    service.user_client("bob").await.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    service.user_client("bob").await.put_rule_ok("global/room/a", &minimal_rule("room")).await;
 }
 
 #[tokio::test]
@@ -55,9 +55,9 @@ async fn the_number_of_conditions_in_a_new_rule_is_limited() {
     };
     let service = start_with_limits(1000, 1 << 20, 1 << 16).await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/override/a", &rule_with_conditions(64)).await;
+    alice.put_rule_ok("global/override/a", &rule_with_conditions(64)).await;
     for path in ["global/override/a", "global/underride/b", "global/room/c"] {
-        let response = alice.put_rules(path, &rule_with_conditions(65)).await;
+        let response = alice.put_rule(path, &rule_with_conditions(65)).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{path}");
     }
 }
@@ -67,10 +67,8 @@ async fn the_stored_size_of_the_rules_is_limited() {
     let service = start_with_limits(1000, 2000, 1 << 16).await;
     let alice = service.user_client("alice").await;
     let big_rule = json!({ "actions": [], "x": "x".repeat(800) });
-    alice.put_rules_ok("global/room/a", &big_rule).await;
-    alice
-        .put_rules_ok("device/phone/room/a", &json!({ "actions": [], "x": "x".repeat(500) }))
-        .await;
+    alice.put_rule_ok("global/room/a", &big_rule).await;
+    alice.put_rule_ok("device/phone/room/a", &json!({ "actions": [], "x": "x".repeat(500) })).await;
     let rules_before = alice.get(&pushrules_path("")).await.text;
     for (path, body) in [
         ("global/room/b", &big_rule),
@@ -82,12 +80,12 @@ async fn the_stored_size_of_the_rules_is_limited() {
             }),
         ),
     ] {
-        let response = alice.put_rules(path, body).await;
+        let response = alice.put_rule(path, body).await;
         assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
     assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
-    alice.put_rules_ok("global/room/b", &big_rule).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/b", &big_rule).await;
 }
 
 #[tokio::test]
@@ -100,7 +98,7 @@ async fn concurrent_changes_within_the_limit_are_stored() {
         let padding_bytes = if number % 2 == 0 { 10 } else { 5000 };
         clients.spawn(async move {
             let body = json!({ "actions": [], "x": "x".repeat(padding_bytes) });
-            let response = alice.put_rules(&format!("global/room/r{number}"), &body).await;
+            let response = alice.put_rule(&format!("global/room/r{number}"), &body).await;
             (number % 2 == 0, response.status)
         });
     }
@@ -114,7 +112,7 @@ async fn concurrent_changes_within_the_limit_are_stored() {
 async fn a_rate_limited_request_changes_nothing() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     let rules_before = alice.get(&pushrules_path("")).await.text;
     for _ in 0..298 {
         assert_eq!(alice.get(&pushrules_path("global/")).await.status, 200);
@@ -172,7 +170,7 @@ async fn the_size_of_unread_responses_is_limited_per_account() {
     let large_rule = json!({ "actions": [], "pattern": "x".repeat(60_000) });
     for client in [&alice, &bob] {
         for id in 0..16 {
-            client.put_rules_ok(&format!("global/content/{id}"), &large_rule).await;
+            client.put_rule_ok(&format!("global/content/{id}"), &large_rule).await;
         }
     }
     // Returns a response whose body is not read.

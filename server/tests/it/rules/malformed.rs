@@ -110,7 +110,7 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let valid_rule: Value = serde_json::from_str(VALID_RULE).unwrap();
-    alice.put_rules_ok("global/content/existing", &valid_rule).await;
+    alice.put_rule_ok("global/content/existing", &valid_rule).await;
     let rules_before = alice.get(&pushrules_path("")).await.text;
     for (name, body, errcode) in malformed_bodies() {
         let is_too_large = body.len() > 64 * 1024;
@@ -133,7 +133,7 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
             // The error may be in a field that this endpoint ignores.
             if response.status == 200 {
                 assert!(path.ends_with("actions") && errcode.is_none(), "{name} {path}");
-                alice.put_rules_ok(path, &json!({ "actions": valid_rule["actions"] })).await;
+                alice.put_rule_ok(path, &json!({ "actions": valid_rule["actions"] })).await;
                 continue;
             }
             let (status, actual_errcode) = response.status_and_errcode();

@@ -54,12 +54,12 @@ async fn add_rules(client: &TestClient) {
             for id in ["b", "a"] {
                 let mut rule = minimal_rule(kind);
                 rule["org.x"] = json!({ "note": [1.5, null, "торт"] });
-                client.put_rules_ok(&format!("{scope}/{kind}/{id}"), &rule).await;
+                client.put_rule_ok(&format!("{scope}/{kind}/{id}"), &rule).await;
             }
-            client.put_rules_ok(&format!("{scope}/{kind}/b/enabled"), &json!(false)).await;
+            client.put_rule_ok(&format!("{scope}/{kind}/b/enabled"), &json!(false)).await;
         }
     }
-    client.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
-    client.put_rules_ok("global/underride/.m.rule.call/actions", &json!({ "actions": [] })).await;
-    client.put_rules_ok("global/underride/.m.rule.message/enabled", &json!(true)).await;
+    client.put_rule_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    client.put_rule_ok("global/underride/.m.rule.call/actions", &json!({ "actions": [] })).await;
+    client.put_rule_ok("global/underride/.m.rule.message/enabled", &json!(true)).await;
 }

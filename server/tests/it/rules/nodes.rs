@@ -12,7 +12,7 @@ use crate::support::{ServerProcess, TestDatabase, process};
 
 /// Fails a test that would otherwise wait forever. A write normally reaches the other node within
 /// milliseconds.
-const DEADLINE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Two nodes with a private database, and the token of an account.
 struct Nodes {
@@ -79,8 +79,8 @@ impl Nodes {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let result = tokio::time::timeout(DEADLINE, poll).await;
-        result.unwrap_or_else(|_| panic!("node {node} still has the old state of {path:?}"));
+        let poll_result = tokio::time::timeout(TIMEOUT, poll).await;
+        poll_result.unwrap_or_else(|_| panic!("node {node} still has the old state of {path:?}"));
     }
 }
 

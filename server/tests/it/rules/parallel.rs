@@ -38,10 +38,7 @@ async fn assert_no_rule_is_lost(database: TestDatabase) {
                 let position =
                     previous.map(|previous| format!("?after=r{previous}")).unwrap_or_default();
                 alice
-                    .put_rules_ok(
-                        &format!("global/room/r{number}{position}"),
-                        &minimal_rule("room"),
-                    )
+                    .put_rule_ok(&format!("global/room/r{number}{position}"), &minimal_rule("room"))
                     .await;
                 previous = Some(number);
             }
@@ -60,7 +57,7 @@ async fn assert_no_rule_is_lost(database: TestDatabase) {
         assert_eq!(client_rules, expected, "order of the rules of client {client}");
     }
     // The limit is reached exactly.
-    let response = alice.put_rules("global/room/one_more", &minimal_rule("room")).await;
+    let response = alice.put_rule("global/room/one_more", &minimal_rule("room")).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }
 
@@ -76,13 +73,13 @@ async fn concurrent_changes_each_get_their_own_response() {
             let path = format!("{scope}/room/c{client}");
             for _ in 0..10 {
                 assert_eq!(alice.delete_rule(&path).await.status, 404);
-                alice.put_rules_ok(&path, &minimal_rule("room")).await;
-                alice.put_rules_ok(&format!("{path}/enabled"), &json!(false)).await;
-                alice.put_rules_ok(&format!("{path}/actions"), &json!({ "actions": [] })).await;
+                alice.put_rule_ok(&path, &minimal_rule("room")).await;
+                alice.put_rule_ok(&format!("{path}/enabled"), &json!(false)).await;
+                alice.put_rule_ok(&format!("{path}/actions"), &json!({ "actions": [] })).await;
                 let rule = alice.get_rules(&path).await;
                 assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(false), &json!([])));
                 let response =
-                    alice.put_rules(&format!("{path}?before=none"), &minimal_rule("room")).await;
+                    alice.put_rule(&format!("{path}?before=none"), &minimal_rule("room")).await;
                 assert_eq!(response.status_and_errcode(), (400, "M_UNKNOWN".into()));
                 assert_eq!(alice.delete_rule(&path).await.status, 200);
             }

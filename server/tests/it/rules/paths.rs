@@ -57,7 +57,7 @@ async fn a_put_or_delete_without_a_rule_id_is_unrecognized() {
     for path in
         ["", "global/", "device/", "device/phone/", "global/override/", "device/phone/room/"]
     {
-        let response = alice.put_rules(path, &minimal_rule("content")).await;
+        let response = alice.put_rule(path, &minimal_rule("content")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_UNRECOGNIZED".into()), "{path}");
         let response = alice.delete_rule(path).await;
         assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
@@ -118,12 +118,12 @@ async fn an_id_may_have_up_to_255_bytes() {
     {
         assert_eq!(id.len(), 255);
         let path = format!("global/room/{encoded_id}");
-        alice.put_rules_ok(&path, &minimal_rule("room")).await;
+        alice.put_rule_ok(&path, &minimal_rule("room")).await;
         assert_eq!(alice.get_rules(&path).await["rule_id"], id);
-        alice.put_rules_ok(&format!("{path}/enabled"), &serde_json::json!(false)).await;
+        alice.put_rule_ok(&format!("{path}/enabled"), &serde_json::json!(false)).await;
         assert_eq!(alice.user_rule_ids("global/room/").await, [id]);
         assert_eq!(alice.delete_rule(&path).await.status, 200);
-        let response = alice.put_rules(&format!("{path}a"), &minimal_rule("room")).await;
+        let response = alice.put_rule(&format!("{path}a"), &minimal_rule("room")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
     }
 }

@@ -8,7 +8,7 @@ use crate::support::TestClient;
 async fn put_rules(alice: &TestClient, kind: &str, ids: &[&str]) {
     // New rules go on top, so add them in reverse.
     for id in ids.iter().rev() {
-        alice.put_rules_ok(&format!("global/{kind}/{id}"), &minimal_rule(kind)).await;
+        alice.put_rule_ok(&format!("global/{kind}/{id}"), &minimal_rule(kind)).await;
     }
 }
 
@@ -47,7 +47,7 @@ async fn before_and_after_place_a_new_rule() {
     ] {
         for kind in KINDS {
             put_rules(&alice, kind, &["a", "b", "c"]).await;
-            alice.put_rules_ok(&format!("global/{kind}/new?{query}"), &minimal_rule(kind)).await;
+            alice.put_rule_ok(&format!("global/{kind}/new?{query}"), &minimal_rule(kind)).await;
             assert_eq!(
                 alice.user_rule_ids(&format!("global/{kind}/")).await,
                 order,
@@ -71,7 +71,7 @@ async fn before_and_after_move_an_existing_rule() {
         ("b", "before=c", ["d", "b", "c", "a"]),
         ("a", "after=d", ["d", "a", "b", "c"]),
     ] {
-        alice.put_rules_ok(&format!("global/room/{id}?{query}"), &minimal_rule("room")).await;
+        alice.put_rule_ok(&format!("global/room/{id}?{query}"), &minimal_rule("room")).await;
         assert_eq!(alice.user_rule_ids("global/room/").await, order, "{id} {query}");
     }
 }
@@ -81,12 +81,12 @@ async fn a_replaced_rule_keeps_its_position_and_enabled_state() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     put_rules(&alice, "room", &["a", "b", "c"]).await;
-    alice.put_rules_ok("global/room/b/enabled", &json!(false)).await;
-    alice.put_rules_ok("global/room/b", &json!({ "actions": ["coalesce"] })).await;
+    alice.put_rule_ok("global/room/b/enabled", &json!(false)).await;
+    alice.put_rule_ok("global/room/b", &json!({ "actions": ["coalesce"] })).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b", "c"]);
     let rule = alice.get_rules("global/room/b").await;
     assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(false), &json!(["coalesce"])));
-    alice.put_rules_ok("global/room/b?after=c", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/b?after=c", &minimal_rule("room")).await;
     assert_eq!(alice.get_rules("global/room/b").await["enabled"], false);
 }
 
@@ -95,8 +95,8 @@ async fn an_invalid_neighbour_is_rejected_and_the_order_is_unchanged() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     put_rules(&alice, "room", &["a", "b"]).await;
-    alice.put_rules_ok("global/sender/elsewhere", &minimal_rule("sender")).await;
-    alice.put_rules_ok("device/phone/room/elsewhere", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/sender/elsewhere", &minimal_rule("sender")).await;
+    alice.put_rule_ok("device/phone/room/elsewhere", &minimal_rule("room")).await;
     for query in [
         "before=unknown",
         "after=unknown",
@@ -114,14 +114,14 @@ async fn an_invalid_neighbour_is_rejected_and_the_order_is_unchanged() {
         "before=b%00",
     ] {
         let path = format!("global/room/a?{query}");
-        let response = alice.put_rules(&path, &json!({ "actions": ["coalesce"] })).await;
+        let response = alice.put_rule(&path, &json!({ "actions": ["coalesce"] })).await;
         assert_eq!(response.status_and_errcode(), (400, "M_UNKNOWN".into()), "{query}");
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b"], "{query}");
         assert_eq!(alice.get_rules("global/room/a").await["actions"], json!(["notify"]), "{query}");
     }
     for query in ["before=%", "after=%zz", "before=%ff"] {
         let response =
-            alice.put_rules(&format!("global/room/a?{query}"), &minimal_rule("room")).await;
+            alice.put_rule(&format!("global/room/a?{query}"), &minimal_rule("room")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{query}");
     }
 }
@@ -130,7 +130,7 @@ async fn an_invalid_neighbour_is_rejected_and_the_order_is_unchanged() {
 async fn before_and_after_are_percent_decoded() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/%21a%20b", &minimal_rule("room")).await;
-    alice.put_rules_ok("global/room/c?after=%21a+b", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/%21a%20b", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/c?after=%21a+b", &minimal_rule("room")).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["!a b", "c"]);
 }

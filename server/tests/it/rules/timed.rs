@@ -11,8 +11,8 @@ use crate::support::{Service, TestClient, any_events};
 
 const HOUR_SECONDS: i64 = 3600;
 
-/// Returns the time this many seconds after the start of the fake clock, in milliseconds since
-/// the Unix epoch.
+/// Returns the time this many seconds after the start of the fake clock, as Unix time in
+/// milliseconds.
 fn millis_after_start(seconds: i64) -> i64 {
     (START_SECONDS + seconds) * 1000
 }
@@ -54,9 +54,9 @@ async fn an_expired_rule_is_absent_everywhere() {
     let alice = service.user_client("alice").await;
     let timed_rule = json!({ "actions": [], "until": millis_after_start(HOUR_SECONDS) });
     let path = "global/room/!a:x";
-    alice.put_rules_ok(path, &timed_rule).await;
-    alice.put_rules_ok("device/phone/sender/@b:x", &timed_rule).await;
-    alice.put_rules_ok("global/room/!b:x", &json!({ "actions": [] })).await;
+    alice.put_rule_ok(path, &timed_rule).await;
+    alice.put_rule_ok("device/phone/sender/@b:x", &timed_rule).await;
+    alice.put_rule_ok("global/room/!b:x", &json!({ "actions": [] })).await;
     let initial_paths = ["global/room/!b:x", path, "device/phone/sender/@b:x"];
     assert_eq!(user_rule_paths(&alice).await, initial_paths);
 
@@ -77,19 +77,19 @@ async fn an_expired_rule_is_absent_everywhere() {
         assert_eq!(alice.get(&path).await.status_and_errcode(), not_found, "GET {path}");
     }
     for (attribute, body) in [("enabled", json!(true)), ("actions", json!({ "actions": [] }))] {
-        let response = alice.put_rules(&format!("{path}/{attribute}"), &body).await;
+        let response = alice.put_rule(&format!("{path}/{attribute}"), &body).await;
         assert_eq!(response.status_and_errcode(), not_found, "PUT {attribute}");
     }
     for position in ["before", "after"] {
         let response =
-            alice.put_rules(&format!("global/room/!c:x?{position}=!a:x"), &timed_rule).await;
+            alice.put_rule(&format!("global/room/!c:x?{position}=!a:x"), &timed_rule).await;
         assert_eq!(
             response.status_and_errcode(),
             (400, "M_INVALID_PARAM".to_owned()),
             "the new rule has expired as well"
         );
         let body = json!({ "actions": [] });
-        let response = alice.put_rules(&format!("global/room/!c:x?{position}=!a:x"), &body).await;
+        let response = alice.put_rule(&format!("global/room/!c:x?{position}=!a:x"), &body).await;
         assert_eq!(response.status_and_errcode(), (400, "M_UNKNOWN".to_owned()), "{position}");
     }
     assert_eq!(alice.delete_rule(path).await.status_and_errcode(), not_found);
@@ -103,13 +103,13 @@ async fn an_expired_and_recreated_rule_is_enabled_and_on_top() {
     let alice = service.user_client("alice").await;
     let permanent_rule = json!({ "actions": [] });
     alice
-        .put_rules_ok("global/room/a", &json!({ "actions": [], "until": millis_after_start(10) }))
+        .put_rule_ok("global/room/a", &json!({ "actions": [], "until": millis_after_start(10) }))
         .await;
-    alice.put_rules_ok("global/room/b", &permanent_rule).await;
-    alice.put_rules_ok("global/room/a/enabled", &json!(false)).await;
+    alice.put_rule_ok("global/room/b", &permanent_rule).await;
+    alice.put_rule_ok("global/room/a/enabled", &json!(false)).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["b", "a"]);
     service.clock.advance(10);
-    alice.put_rules_ok("global/room/a", &permanent_rule).await;
+    alice.put_rule_ok("global/room/a", &permanent_rule).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b"]);
     let expected = json!({ "rule_id": "a", "default": false, "enabled": true, "actions": [] });
     assert_eq!(alice.get_rules("global/room/a").await, expected);
@@ -121,16 +121,16 @@ async fn enabled_and_actions_keep_the_expiry_and_a_put_without_until_removes_it(
     let alice = service.user_client("alice").await;
     let stored_until = async || alice.get_rules("global/room/a").await["until"].clone();
     alice
-        .put_rules_ok("global/room/a", &json!({ "actions": [], "until": millis_after_start(10) }))
+        .put_rule_ok("global/room/a", &json!({ "actions": [], "until": millis_after_start(10) }))
         .await;
-    alice.put_rules_ok("global/room/a/enabled", &json!(false)).await;
-    alice.put_rules_ok("global/room/a/actions", &json!({ "actions": ["notify"] })).await;
+    alice.put_rule_ok("global/room/a/enabled", &json!(false)).await;
+    alice.put_rule_ok("global/room/a/actions", &json!({ "actions": ["notify"] })).await;
     assert_eq!(stored_until().await, millis_after_start(10));
     alice
-        .put_rules_ok("global/room/a", &json!({ "actions": [], "until": millis_after_start(20) }))
+        .put_rule_ok("global/room/a", &json!({ "actions": [], "until": millis_after_start(20) }))
         .await;
     assert_eq!(stored_until().await, millis_after_start(20));
-    alice.put_rules_ok("global/room/a", &json!({ "actions": [] })).await;
+    alice.put_rule_ok("global/room/a", &json!({ "actions": [] })).await;
     assert_eq!(stored_until().await, Value::Null);
     service.clock.advance(HOUR_SECONDS);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
@@ -140,12 +140,12 @@ async fn enabled_and_actions_keep_the_expiry_and_a_put_without_until_removes_it(
 async fn an_invalid_expiry_is_rejected_with_the_reason() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let type_error = "until must be an integer: milliseconds since 1970";
-    let range_error = "until must be from 0 to 9007199254740991, in milliseconds since 1970";
+    let type_error = "until must be an integer: Unix time in milliseconds";
+    let range_error = "until must be from 0 to 9007199254740991 (Unix time in milliseconds)";
     let past_error = |until| {
         format!(
             "until must be in the future: it is {until}, and the server's clock is at {} \
-             (milliseconds since 1970)",
+             (Unix time in milliseconds)",
             millis_after_start(0)
         )
     };
@@ -163,17 +163,14 @@ async fn an_invalid_expiry_is_rejected_with_the_reason() {
         for (path, body) in
             [("global/room/a", rule), ("global/override/.m.rule.master/enabled", change)]
         {
-            let response = alice.put_rules(path, &body).await.expect_json(StatusCode::BAD_REQUEST);
+            let response = alice.put_rule(path, &body).await.expect_json(StatusCode::BAD_REQUEST);
             assert_eq!(response, json!({ "errcode": errcode, "error": error }), "{path} {body}");
         }
     }
     assert_eq!(user_rule_paths(&alice).await, [""; 0]);
     assert_eq!(master_rule_state(&alice).await, (json!(false), Value::Null));
     alice
-        .put_rules_ok(
-            "global/room/a",
-            &json!({ "actions": [], "until": 9_007_199_254_740_991_i64 }),
-        )
+        .put_rule_ok("global/room/a", &json!({ "actions": [], "until": 9_007_199_254_740_991_i64 }))
         .await;
     assert_eq!(user_rule_paths(&alice).await, ["global/room/a"]);
 }
@@ -184,7 +181,7 @@ async fn a_timed_pause_of_all_notifications_expires() {
     let alice = service.user_client("alice").await;
     let path = "global/override/.m.rule.master/enabled";
     let pause = json!({ "enabled": true, "until": millis_after_start(HOUR_SECONDS) });
-    alice.put_rules_ok(path, &pause).await;
+    alice.put_rule_ok(path, &pause).await;
     assert_eq!(
         master_rule_state(&alice).await,
         (json!(true), json!(millis_after_start(HOUR_SECONDS)))
@@ -197,18 +194,18 @@ async fn a_timed_pause_of_all_notifications_expires() {
     service.clock.advance_millis(1);
     assert_eq!(master_rule_state(&alice).await, (json!(false), Value::Null));
     assert_eq!(
-        alice.put_rules(path, &pause).await.status_and_errcode(),
+        alice.put_rule(path, &pause).await.status_and_errcode(),
         (400, "M_INVALID_PARAM".into())
     );
 
     // A change without an expiry replaces one with an expiry.
     alice
-        .put_rules_ok(
+        .put_rule_ok(
             path,
             &json!({ "enabled": true, "until": millis_after_start(2 * HOUR_SECONDS) }),
         )
         .await;
-    alice.put_rules_ok(path, &json!(true)).await;
+    alice.put_rule_ok(path, &json!(true)).await;
     assert_eq!(master_rule_state(&alice).await, (json!(true), Value::Null));
     service.clock.advance(2 * HOUR_SECONDS);
     assert_eq!(master_rule_state(&alice).await, (json!(true), Value::Null));
@@ -219,9 +216,9 @@ async fn a_built_in_rules_actions_stay_when_its_timed_change_expires() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let path = "global/underride/.m.rule.message";
-    alice.put_rules_ok(&format!("{path}/actions"), &json!({ "actions": ["dont_notify"] })).await;
+    alice.put_rule_ok(&format!("{path}/actions"), &json!({ "actions": ["dont_notify"] })).await;
     let change = json!({ "enabled": false, "until": millis_after_start(10) });
-    alice.put_rules_ok(&format!("{path}/enabled"), &change).await;
+    alice.put_rule_ok(&format!("{path}/enabled"), &change).await;
     assert_eq!(alice.get_rules(path).await["until"], millis_after_start(10));
     service.clock.advance(10);
     let rule = alice.get_rules(path).await;
@@ -234,10 +231,10 @@ async fn an_expiry_is_not_accepted_with_enabled_for_a_user_rule() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let change = json!({ "enabled": false, "until": millis_after_start(10) });
-    let response = alice.put_rules("global/room/a/enabled", &change).await;
+    let response = alice.put_rule("global/room/a/enabled", &change).await;
     assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()));
-    alice.put_rules_ok("global/room/a", &json!({ "actions": [] })).await;
-    let response = alice.put_rules("global/room/a/enabled", &change).await;
+    alice.put_rule_ok("global/room/a", &json!({ "actions": [] })).await;
+    let response = alice.put_rule("global/room/a/enabled", &change).await;
     assert_eq!(
         response.expect_json(StatusCode::BAD_REQUEST),
         json!({
@@ -258,13 +255,13 @@ async fn expired_rules_do_not_count_towards_the_limits() {
     let service = Service::start_with(config).await;
     let alice = service.user_client("alice").await;
     let timed_rule = |seconds| json!({ "actions": [], "until": millis_after_start(seconds) });
-    alice.put_rules_ok("global/room/a", &timed_rule(10)).await;
-    alice.put_rules_ok("device/phone/room/b", &timed_rule(10)).await;
-    let response = alice.put_rules("global/room/c", &timed_rule(20)).await;
+    alice.put_rule_ok("global/room/a", &timed_rule(10)).await;
+    alice.put_rule_ok("device/phone/room/b", &timed_rule(10)).await;
+    let response = alice.put_rule("global/room/c", &timed_rule(20)).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     service.clock.advance(10);
-    alice.put_rules_ok("global/room/c", &timed_rule(20)).await;
-    alice.put_rules_ok("device/phone/room/d", &timed_rule(20)).await;
+    alice.put_rule_ok("global/room/c", &timed_rule(20)).await;
+    alice.put_rule_ok("device/phone/room/d", &timed_rule(20)).await;
     assert_eq!(user_rule_paths(&alice).await, ["global/room/c", "device/phone/room/d"]);
 }
 
@@ -285,12 +282,12 @@ async fn expired_rules_are_deleted_by_the_next_change_and_in_the_background() {
     let alice = service.user_client("alice").await;
     let account_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let timed_rule = |seconds| json!({ "actions": [], "until": millis_after_start(seconds) });
-    alice.put_rules_ok("global/room/a", &timed_rule(10)).await;
-    alice.put_rules_ok("global/room/b", &timed_rule(20)).await;
-    alice.put_rules_ok("device/phone/room/c", &timed_rule(20)).await;
+    alice.put_rule_ok("global/room/a", &timed_rule(10)).await;
+    alice.put_rule_ok("global/room/b", &timed_rule(20)).await;
+    alice.put_rule_ok("device/phone/room/c", &timed_rule(20)).await;
     service.clock.advance(10);
     assert_eq!(count_stored_rules(&service, account_id).await, 3);
-    alice.put_rules_ok("global/sender/@b:x", &json!({ "actions": [] })).await;
+    alice.put_rule_ok("global/sender/@b:x", &json!({ "actions": [] })).await;
     assert_eq!(count_stored_rules(&service, account_id).await, 3, "the first was deleted");
     service.clock.advance(10);
     for _ in 0..150 {
@@ -308,7 +305,7 @@ async fn an_unreadable_ruleset_does_not_block_the_deletion_of_others() {
     let service = start_unlimited().await;
     let timed_rule = json!({ "actions": [], "until": millis_after_start(10) });
     for name in ["alice", "bob"] {
-        service.user_client(name).await.put_rules_ok("global/room/a", &timed_rule).await;
+        service.user_client(name).await.put_rule_ok("global/room/a", &timed_rule).await;
     }
     let account_id = async |name| service.store().account_by_name(name).await.unwrap().unwrap().id;
     let [alice, bob] = [account_id("alice").await, account_id("bob").await];

@@ -26,7 +26,7 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
     service.state.flush_uses().await;
     let page = browser.get(SECURITY_PATH).await;
     let response = browser.submit(&page, DOWNLOAD_PATH, &[]).await;
-    let data = response.expect_json(StatusCode::OK);
+    let download = response.expect_json(StatusCode::OK);
     let attachment = "attachment; filename=\"alice-2027-01-15.json\"";
     assert_eq!(response.header("content-disposition"), attachment);
     for (name, value) in [
@@ -38,7 +38,7 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
     ] {
         assert_eq!(response.header(name), value, "{name}");
     }
-    let account = &data["account"];
+    let account = &download["account"];
     assert_eq!(account["name"], "alice");
     assert_eq!(account["user_id"], "@alice:ring.example");
     assert_eq!(
@@ -46,7 +46,7 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
         (&json!("alice@example.org"), &json!(true))
     );
     assert_eq!(account["delete_at"], Value::Null);
-    let apps = data["apps"].as_array().unwrap();
+    let apps = download["apps"].as_array().unwrap();
     assert_eq!(apps.len(), 1);
     assert_eq!(apps[0]["name"], "Tests");
     let token = json!({
@@ -57,7 +57,7 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
         "device": null,
     });
     assert_eq!(apps[0]["tokens"], json!([token]));
-    let sessions = data["sessions"].as_array().unwrap();
+    let sessions = download["sessions"].as_array().unwrap();
     let browsers: Vec<_> =
         sessions.iter().map(|session| (&session["browser"], &session["this_session"])).collect();
     let expected = [(json!("Firefox"), json!(true)), (json!("Safari"), json!(false))];
@@ -65,11 +65,11 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
     for (browser, is_this) in &expected {
         assert!(browsers.contains(&(browser, is_this)), "{sessions:?}");
     }
-    let rules = data["push_rules"].to_string();
+    let rules = download["push_rules"].to_string();
     assert_eq!(rules.matches("\"alices\"").count(), 2, "{rules}");
-    assert_eq!(data["push_rules"]["global"]["room"][0]["rule_id"], "alices");
-    assert_eq!(data["push_rules"]["device"]["phone"]["room"][0]["rule_id"], "alices");
-    let all_events = data["audit_events"].as_array().unwrap();
+    assert_eq!(download["push_rules"]["global"]["room"][0]["rule_id"], "alices");
+    assert_eq!(download["push_rules"]["device"]["phone"]["room"][0]["rule_id"], "alices");
+    let all_events = download["audit_events"].as_array().unwrap();
     // Without the events for the account and the token, which the test added itself.
     let is_from_request = |event: &&Value| event["kind"] != "account_note";
     let request_events: Vec<_> = all_events.iter().filter(is_from_request).collect();
@@ -128,8 +128,8 @@ async fn admin_actions_are_exported_without_address_and_notes() {
     service.store().record_account_events(&event.into(), alice).await.unwrap();
     let page = browser.get(SECURITY_PATH).await;
     let response = browser.submit(&page, DOWNLOAD_PATH, &[]).await;
-    let data = response.expect_json(StatusCode::OK);
-    let mut events = data["audit_events"].as_array().unwrap().iter();
+    let download = response.expect_json(StatusCode::OK);
+    let mut events = download["audit_events"].as_array().unwrap().iter();
     let note = events.find(|event| event["kind"] == "account_note").unwrap();
     assert_eq!((note.get("detail"), note.get("address")), (None, None));
     assert!(!response.text.contains("private note"));

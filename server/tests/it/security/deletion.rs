@@ -1,7 +1,7 @@
 //! Account deletion requested on the security page and carried out a day later.
 
 use belfry_core::oauth::account::Role;
-use belfry_store::UpdateOutcome;
+use belfry_store::WriteOutcome;
 
 use super::{FIREFOX, SECURITY_PATH, is_signed_in, read_events, sign_in, sign_in_alice};
 use crate::support::{Browser, Service, TestResponse, any_events, on_both_engines};
@@ -35,7 +35,7 @@ async fn an_account_is_deleted_a_day_after_the_request(service: Service) {
     let page = browser.follow(&response).await;
     page.assert_page(200, PENDING_NOTICE);
     assert!(!page.text.contains("Delete my account"), "{}", page.text);
-    // The banner is on every page of the account, and the account can be used as before.
+    // The banner is on every page of the account, and the account can still be used.
     browser.get("/oauth/account").await.assert_page(200, PENDING_NOTICE);
     sign_in(&service, "alice", FIREFOX).await;
     assert_eq!(app.get("/_matrix/client/v3/pushrules/").await.status, 200);
@@ -121,7 +121,7 @@ async fn the_last_admin_cannot_be_deleted() {
     response.assert_page(403, "You are the only administrator of this server.");
     let alice_id = account_id("alice").await;
     let outcome = service.store().cancel_account_deletion(&any_events(), alice_id).await.unwrap();
-    assert_eq!(outcome, UpdateOutcome::NotFound);
+    assert_eq!(outcome, WriteOutcome::NotFound);
     service
         .store()
         .set_account_role(&any_events(), account_id("bob").await, Role::Admin)

@@ -88,7 +88,7 @@ async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
     // A form submitted after the session cookie was set.
     let response = browser.submit(&page, SIGN_UP_PATH, &fields).await;
     assert_eq!((response.status, response.header("location")), (303, "/oauth/account"));
-    // A different browser with a wrong password is rejected, and so is the correct form a minute
+    // Another browser with a wrong password is rejected, and so is the correct form a minute
     // later.
     let mut other_browser = service.browser();
     let other_page = other_browser.get(SIGN_UP_PATH).await;

@@ -1,4 +1,4 @@
-//! File modes, certificates and their dates.
+//! File modes, the content of directories, certificates and their dates.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,6 +11,21 @@ use rustls::pki_types::CertificateDer;
 /// Sets the mode of a file or directory.
 pub(crate) fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Returns the bytes of all files in a directory.
+pub(crate) fn read_all_files(dir: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        bytes.extend(if path.is_dir() { read_all_files(&path) } else { fs::read(&path).unwrap() });
+    }
+    bytes
+}
+
+/// Returns whether bytes contain a sequence.
+pub(crate) fn contains(bytes: &[u8], sequence: &[u8]) -> bool {
+    bytes.windows(sequence.len()).any(|window| window == sequence)
 }
 
 /// Writes a new certificate for this host to `certificate.pem`, and its key to `key.pem`. Returns

@@ -18,7 +18,7 @@ pub(crate) struct OAuthClient {
 }
 
 impl OAuthClient {
-    /// Registers an app with all scopes except those of admins.
+    /// Registers an app with all scopes except admin scopes.
     pub(crate) async fn register(client: TestClient) -> Self {
         Self::register_with(client, CALLBACK, "read write follow push profile").await
     }
@@ -90,16 +90,16 @@ impl OAuthClient {
         expect_token(&self.post("/oauth/token", &fields).await)
     }
 
-    /// Signs the user in and approves the request, if the server asks for it, and returns the code.
+    /// Signs the user in and approves the request, if required, and returns the code.
     pub(crate) async fn obtain_code(
         &self,
         browser: &mut Browser,
-        name: &str,
+        user_name: &str,
         extra_parameters: &[(&str, &str)],
     ) -> String {
         let mut page = browser.get(&self.authorize_path(extra_parameters)).await;
         if page.text.contains("name=\"password\"") {
-            page = browser.sign_in(&page, name).await;
+            page = browser.sign_in(&page, user_name).await;
         }
         let response = if page.status == 200 { browser.decide(&page, "allow").await } else { page };
         response.redirect_parameters(&self.redirect_uri)["code"].clone()

@@ -19,7 +19,7 @@ pub(crate) struct ServerProcess {
     output: Option<JoinHandle<Vec<String>>>,
     /// `http://127.0.0.1:PORT`
     pub(crate) url: String,
-    /// The file to which the process writes stderr.
+    /// The file that contains the process's stderr.
     log_path: PathBuf,
 }
 

@@ -25,7 +25,8 @@ pub(crate) fn install_programs(name: &str, requirements: &str) -> Result<PathBuf
     Ok(programs)
 }
 
-fn run_command(command: &mut Command) -> Result<(), String> {
+/// Runs a command that must succeed. The error contains its output.
+pub(super) fn run_command(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
         return Ok(());

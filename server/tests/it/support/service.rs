@@ -9,7 +9,7 @@ use belfry::config::{Config, RateLimitMode};
 use belfry::http::{HttpService, Peer};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
-use belfry_core::oauth::client::{ClientProperties, Origin};
+use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::clock::Clock;
@@ -24,7 +24,7 @@ use super::client::TestClient;
 use super::oauth_client::OAuthClient;
 use crate::support::any_events;
 
-/// The initial time of the fake clock, in seconds since the Unix epoch.
+/// The initial time of the fake clock, as Unix time in seconds.
 pub(crate) const START_SECONDS: i64 = 1_800_000_000;
 
 /// A service with a private database.
@@ -41,13 +41,13 @@ impl Service {
         Self::start_with(Config::default()).await
     }
 
-    /// Creates a service with these settings, on SQLite.
+    /// Creates a service with the given settings, on SQLite.
     pub(crate) async fn start_with(config: Config) -> Self {
         // Boxed because the settings make this future, and every future that contains it, large.
         Box::pin(Self::start_on(TestDatabase::sqlite(), config)).await
     }
 
-    /// Creates a service with these settings and a changed state, on SQLite.
+    /// Creates a service with the given settings and a changed state, on SQLite.
     pub(crate) async fn start_with_state(
         config: Config,
         change: impl FnOnce(&mut AppState),
@@ -55,7 +55,7 @@ impl Service {
         Box::pin(Self::build(TestDatabase::sqlite(), config, change)).await
     }
 
-    /// Creates a service with these settings, on this database.
+    /// Creates a service with the given settings and database.
     pub(crate) async fn start_on(database: TestDatabase, config: Config) -> Self {
         Self::build(database, config, |_| {}).await
     }
@@ -181,7 +181,7 @@ impl Service {
             redirect_uris: vec![RedirectUri::new("https://app.example/cb").unwrap()],
             scopes: "read write follow push profile".parse().unwrap(),
         };
-        let properties = ClientProperties::new(Origin::Api);
+        let properties = ClientProperties::new(Registrar::Api);
         let app = App { id: 1, client_id: "tests".to_owned(), details, properties };
         let app = StoredApp::new(app, random::secret(self.now()).hashed_secret(), self.now());
         self.store().add_app(&any_events(), &app).await.unwrap();

@@ -84,7 +84,7 @@ async fn oauth_errors_match_their_snapshot() {
     let service = Service::start().await;
     let anonymous = service.anonymous_client().with_header("content-type", FORM_TYPE);
     let (client, other_client) = (service.register_client().await, service.register_client().await);
-    let foreign_token = other_client.obtain_app_token("read").await;
+    let other_token = other_client.obtain_app_token("read").await;
     let limited_client = limited_client(&service).await;
     let mut cases = Cases(Vec::new());
     let grant = "client_credentials";
@@ -102,7 +102,7 @@ async fn oauth_errors_match_their_snapshot() {
             ],
         ),
         ("undeclared scope", "token", vec![("grant_type", grant), ("scope", "admin:read")]),
-        ("token of another client", "revoke", vec![("token", &*foreign_token)]),
+        ("token of another client", "revoke", vec![("token", &*other_token)]),
         ("missing token", "revoke", vec![]),
         ("missing token", "introspect", vec![]),
     ] {

@@ -22,7 +22,7 @@ fn message(body: &str) -> Value {
 
 async fn put_content_rule(client: &TestClient, word: &str, actions: &Value) {
     let body = json!({ "actions": actions, "pattern": word });
-    client.put_rules_ok(&format!("global/content/{word}"), &body).await;
+    client.put_rule_ok(&format!("global/content/{word}"), &body).await;
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn explain_matches_its_snapshot() {
     put_content_rule(&alice, "cake", &json!(["notify", { "set_tweak": "highlight" }])).await;
     put_content_rule(&alice, "pie", &json!([])).await;
     put_content_rule(&alice, "tea", &json!([])).await;
-    alice.put_rules_ok("global/content/tea/enabled", &json!(false)).await;
+    alice.put_rule_ok("global/content/tea/enabled", &json!(false)).await;
     let mut cases = Cases(Vec::new());
     let room = json!({ "member_count": 5, "display_name": "Alice" });
     let mut own_event = message("cake");

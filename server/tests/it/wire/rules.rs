@@ -28,7 +28,7 @@ async fn add_rules(client: &TestClient) {
         ("global/underride/.m.rule.message/actions", json!({ "actions": [] })),
         ("device/phone/content/pie", json!({ "actions": ["notify"], "pattern": "pie" })),
     ] {
-        client.put_rules_ok(path, &body).await;
+        client.put_rule_ok(path, &body).await;
     }
 }
 

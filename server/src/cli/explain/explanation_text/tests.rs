@@ -6,11 +6,11 @@ use jiff::Timestamp;
 
 use super::*;
 
-/// Returns a document with these rules, in evaluation order.
+/// Returns a document with the given rules, in evaluation order.
 fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> RuleDocument {
     let mut document = RuleDocument::new(scope.parse().unwrap());
     for (kind, id, body) in rules.iter().rev() {
-        let new_rule = NewRule::read(
+        let new_rule = NewRule::parse(
             *kind,
             body.to_string().as_bytes(),
             NewRuleLimits { conditions: usize::MAX, ..NewRuleLimits::default() },
@@ -25,7 +25,8 @@ fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> RuleDocument {
 fn explain_lines(documents: &[RuleDocument], event: Value, with_colours: bool) -> Vec<String> {
     let rules = EffectiveRules::new("@alice:x", documents);
     let room = Room { member_count: Some(5), ..Room::default() };
-    let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());
+    let (event, member) = (Event::from_value(event).unwrap(), Member::default());
+    let explanation = rules.explain(&event, &room, member, Timestamp::UNIX_EPOCH);
     let coloured =
         ExplanationText { explanation: &explanation, state: EnabledState::Active }.to_string();
     let plain = anstream::adapter::strip_str(&coloured).to_string();
@@ -54,6 +55,32 @@ fn message(body: &str) -> Value {
     })
 }
 
+/// Returns a condition that is met in Tokyo from `start` to 17:00.
+fn daytime(start: &str) -> Value {
+    let interval = json!({"time_of_day": [start, "16:59"]});
+    json!({"kind": "time_and_day", "timezone": "Asia/Tokyo", "intervals": [interval]})
+}
+
+#[test]
+fn a_rule_with_a_time_condition_shows_until_when_it_matches() {
+    let rule = json!({"actions": [], "conditions": [daytime("09:00")]});
+    let documents = [document("global", &[(RuleKind::Override, "quiet", rule)])];
+    let lines = explain_lines(&documents, message("hi"), false);
+    let line = lines.iter().find(|line| line.contains("global/override/quiet")).unwrap();
+    let end = "  matches until Thursday, 1970-01-01, 17:00 in Asia/Tokyo";
+    assert!(line.starts_with("✓ ") && line.ends_with(end), "{line}");
+    assert!(lines.contains(&"do not notify, by global/override/quiet".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn a_timed_rule_shows_until_when_it_matches() {
+    let rule = json!({"actions": [], "until": 7_200_000});
+    let documents = [document("global", &[(RuleKind::Room, "!r:x", rule)])];
+    let lines = explain_lines(&documents, message("hi"), false);
+    let line = lines.iter().find(|line| line.contains("global/room/!r:x")).unwrap();
+    assert!(line.ends_with("  matches until Thursday, 1970-01-01, 02:00 in UTC"), "{line}");
+}
+
 #[test]
 fn each_rule_has_a_line_with_the_reason_for_its_failure() {
     let rule_with = |condition: Value| json!({"actions": [], "conditions": [condition]});
@@ -74,6 +101,7 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
             ),
             (RuleKind::Override, "level", rule_with(permission)),
             (RuleKind::Override, "name", rule_with(display_name)),
+            (RuleKind::Override, "day", rule_with(daytime("09:01"))),
             (RuleKind::Override, "later", rule_with(json!({"kind": "org.later"}))),
             (RuleKind::Content, "pie", json!({"actions": [], "pattern": "pie"})),
         ],
@@ -94,6 +122,12 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
         ("few", "✗", "the room has 5 members, expected <3"),
         ("level", "✗", "the power levels are unknown; use --room"),
         ("name", "✗", "the display name is unknown; use --display-name"),
+        (
+            "day",
+            "✗",
+            "the time in Asia/Tokyo is {\"day_of_week\":4,\"time_of_day\":\"09:00\"}, \
+             expected [{\"time_of_day\":[\"09:01\",\"16:59\"]}]",
+        ),
         ("later", "✗", r#"the condition kind "org.later" is unknown"#),
         ("pie", "✗", r#"content.body is "cake", expected "pie""#),
         (".m.rule.message", "✓", "matches"),

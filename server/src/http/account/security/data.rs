@@ -1,12 +1,16 @@
-//! Download of the account's data.
+//! Download of an account's data.
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::audit::AuditKind;
 use belfry_core::json::to_bytes;
 use belfry_core::matrix::user_id;
+use belfry_core::push::receiver::{Pusher, ReceiverDocument, Subscription};
 use belfry_core::rules::{RulesetsResponse, User};
-use belfry_store::{Account, AccountSession, AccountToken, AuditEvent, AuditFilter, AuthorizedApp};
+use belfry_store::{
+    Account, AccountSession, AccountToken, AuditEvent, AuditFilter, AuthorizedApp, DeliveryOutcome,
+    ListedReceiver, LoggedDelivery,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -21,6 +25,8 @@ use crate::pages::AccountSection;
 const MAX_SESSIONS: i64 = 1000;
 /// Maximum number of tokens in a download, for all apps together.
 const MAX_TOKENS: usize = 1000;
+/// Maximum number of deliveries in a download.
+const MAX_DELIVERIES: i64 = 1000;
 /// Maximum number of audit events in a download.
 const MAX_EVENTS: i64 = 10_000;
 
@@ -35,9 +41,9 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
         let _download_slot = session.state.large_body_slots.acquire(account.id)?;
         let events = session.audit.success_event(AuditKind::DataDownload).into();
         session.state.store.record_account_events(&events, account.id).await?;
-        let data = to_bytes(&collect_account_data(&session, account).await?);
-        let counted_data = session.state.unread_responses.count(account.id, data.into());
-        let mut response = JsonBytes(counted_data.map_err(CommonError::from)?).into_response();
+        let content = to_bytes(&collect_account_data(&session, account).await?);
+        let counted_content = session.state.unread_responses.count(account.id, content.into());
+        let mut response = JsonBytes(counted_content.map_err(CommonError::from)?).into_response();
         let today = session.state.clock.now().strftime("%Y-%m-%d");
         let disposition = format!("attachment; filename=\"{}-{today}.json\"", account.name);
         let disposition = HeaderValue::from_str(&disposition).map_err(|_| CommonError::Internal)?;
@@ -45,12 +51,13 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
         let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
         Ok(with_security_headers(response))
-    };
-    respond(&session, result.await)
+    }
+    .await;
+    respond(&session, result)
 }
 
-/// Returns the data stored about an account, without secrets. The numbers of sessions, tokens and
-/// audit events are limited by the constants above.
+/// Returns the data stored about an account, without secrets. The numbers of sessions, tokens,
+/// deliveries and audit events are limited by the constants above.
 async fn collect_account_data(
     session: &BrowserSession,
     account: &Account,
@@ -67,6 +74,8 @@ async fn collect_account_data(
         remaining_tokens -= tokens.len();
         apps.push(app_to_json(&app, &tokens));
     }
+    let receivers = store.live_receivers(account.id, now).await?;
+    let deliveries = store.delivery_log(account.id, None, MAX_DELIVERIES).await?;
     let sessions = store.account_sessions(account.id, now, MAX_SESSIONS).await?;
     let rulesets = store.rulesets(account.id, now).await?;
     let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
@@ -90,8 +99,10 @@ async fn collect_account_data(
         "apps": apps,
         "sessions": sessions
             .iter()
-            .map(|session| session_to_json(session, session.lookup == current_session))
+            .map(|session| session_to_json(session, session.lookup_key == current_session))
             .collect::<Vec<_>>(),
+        "receivers": receivers.iter().map(receiver_to_json).collect::<Vec<_>>(),
+        "deliveries": deliveries.iter().map(delivery_to_json).collect::<Vec<_>>(),
         "push_rules": RulesetsResponse::new(rulesets.documents(), User::new(&user_id)),
         "audit_events": events.iter().map(event_to_json).collect::<Vec<_>>(),
     }))
@@ -104,7 +115,7 @@ fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
             "issued_at": token.created_at.to_string(),
             "expires_at": format_optional_time(token.expires_at),
             "last_used_at": format_optional_time(token.last_used_at),
-            "device": token.device,
+            "device": token.device_name,
         })
     });
     json!({
@@ -126,6 +137,50 @@ fn session_to_json(session: &AccountSession, is_current: bool) -> Value {
         "last_used_at": session.seen_at.to_string(),
         "expires_at": session.expires_at.to_string(),
         "this_session": is_current,
+    })
+}
+
+/// Returns a receiver as JSON, without its keys, and without its URL, because anyone who knows it
+/// can send messages to the device.
+fn receiver_to_json(listed: &ListedReceiver) -> Value {
+    let receiver = &listed.receiver;
+    let mut receiver_json = json!({
+        "id": receiver.id.to_string(),
+        "kind": receiver.protocol.as_str(),
+        "app": listed.app(),
+        "device": listed.device(),
+        "origin": receiver.origin,
+        "created_at": receiver.created_at.to_string(),
+        "last_success_at": format_optional_time(receiver.succeeded_at),
+        "last_failure_at": format_optional_time(receiver.failed_at),
+        "last_failure": receiver.failure,
+    });
+    match &receiver.document {
+        ReceiverDocument::Subscription(Subscription { settings, .. }) => {
+            receiver_json["alerts"] = json!(settings.alerts);
+            receiver_json["policy"] = json!(settings.policy);
+        }
+        ReceiverDocument::Pusher(Pusher { profile_tag, lang, .. }) => {
+            receiver_json["profile_tag"] = json!(profile_tag);
+            receiver_json["lang"] = json!(lang);
+        }
+    }
+    receiver_json
+}
+
+/// Returns a delivery as JSON. Its receiver may no longer exist.
+fn delivery_to_json(delivery: &LoggedDelivery) -> Value {
+    json!({
+        "at": delivery.created_at.to_string(),
+        "event_id": delivery.event_id,
+        "rule": delivery.details.rule,
+        "receiver_id": delivery.receiver_id.to_string(),
+        "attempts": delivery.attempts,
+        "outcome": delivery.outcome.map(DeliveryOutcome::as_str),
+        "expires_at": delivery.expires_at.to_string(),
+        "finished_at": format_optional_time(delivery.finished_at),
+        "status": delivery.status,
+        "error": delivery.error,
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use belfry_core::admin::{AccountFilter, Links, Page};
+use belfry_core::admin::{AccountFilter, Links, PageRequest};
 use belfry_core::oauth::form::Pairs;
 use belfry_core::oauth::scope::Scope;
 use serde_json::Value;
@@ -57,7 +57,8 @@ async fn list_accounts(
     pairs: &Pairs,
     filter: Option<AccountFilter>,
 ) -> Result<Response, ApiError> {
-    let page = Page::parse(pairs).map_err(|error| CommonError::Malformed(error.to_string()))?;
+    let page =
+        PageRequest::parse(pairs).map_err(|error| CommonError::Malformed(error.to_string()))?;
     let accounts = match filter {
         Some(filter) => state.store.find_accounts(&filter, &page).await?,
         None => Vec::new(),

@@ -7,7 +7,7 @@ use belfry_core::admin::AccountAction;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::last_value;
 use belfry_core::oauth::scope::Scope;
-use belfry_store::{AccountDeletionOutcome, AccountUpdateOutcome, UpdateOutcome};
+use belfry_store::{AccountDeletionOutcome, AccountUpdateOutcome, WriteOutcome};
 use serde_json::{Value, json};
 
 use super::AccountId;
@@ -18,8 +18,8 @@ use crate::http::extract::admin::Admin;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
 
-/// `POST /api/v1/admin/accounts/:id/action`: performs the action in `type`, for the reason in
-/// `text`.
+/// `POST /api/v1/admin/accounts/:id/action`: performs the action in `type`, and records the
+/// comment in `text`.
 pub(crate) async fn perform_action(
     State(state): State<Arc<AppState>>,
     admin: Admin,
@@ -29,19 +29,19 @@ pub(crate) async fn perform_action(
     admin.require_scope(Scope::AdminWriteAccounts)?;
     let account = id.load_account(&state).await?;
     let action = AccountAction::from_name(last_value(&pairs, "type"));
-    let reason = last_value(&pairs, "text");
+    let comment = last_value(&pairs, "text");
     match action.ok_or_else(ApiError::unknown_action)? {
-        AccountAction::None => {
-            let events = admin.audit_event(AuditKind::AccountNote, reason).into();
+        AccountAction::Note => {
+            let events = admin.audit_event(AuditKind::AccountNote, comment).into();
             match state.store.record_account_events(&events, account.id).await? {
-                UpdateOutcome::Updated => {}
-                UpdateOutcome::NotFound => return Err(ApiError::RecordNotFound),
+                WriteOutcome::Written => {}
+                WriteOutcome::NotFound => return Err(ApiError::RecordNotFound),
             }
         }
         AccountAction::Disable => {
-            let events = admin.audit_event(AuditKind::AccountDisable, reason).into();
+            let events = admin.audit_event(AuditKind::AccountDisable, comment).into();
             let now = Some(state.clock.now());
-            check_outcome(state.store.set_account_disabled_at(&events, account.id, now).await?)?;
+            require_updated(state.store.set_account_disabled_at(&events, account.id, now).await?)?;
         }
     }
     Ok(Json(json!({})))
@@ -57,7 +57,7 @@ pub(crate) async fn enable_account(
     let mut account = id.load_account(&state).await?;
     if account.disabled_at.take().is_some() {
         let events = admin.audit_event(AuditKind::AccountEnable, "").into();
-        check_outcome(state.store.set_account_disabled_at(&events, account.id, None).await?)?;
+        require_updated(state.store.set_account_disabled_at(&events, account.id, None).await?)?;
     }
     Ok(Json(admin_account_entity(&state, &account)))
 }
@@ -102,7 +102,7 @@ pub(crate) async fn reject_unsupported(
     Err(ApiError::NotAllowed)
 }
 
-fn check_outcome(outcome: AccountUpdateOutcome) -> Result<(), ApiError> {
+fn require_updated(outcome: AccountUpdateOutcome) -> Result<(), ApiError> {
     match outcome {
         AccountUpdateOutcome::Updated => Ok(()),
         AccountUpdateOutcome::NotFound => Err(ApiError::RecordNotFound),

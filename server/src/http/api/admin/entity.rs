@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::app::AppState;
 use crate::http::api::accounts::{account_entity, role_name};
 
-/// Returns an `Admin::Account`. Addresses, languages and invitations are not stored with accounts.
+/// Returns an `Admin::Account`. IP addresses, locales and invitation requests
+/// are not stored.
 pub(super) fn admin_account_entity(state: &AppState, account: &Account) -> Value {
     json!({
         "id": account.id.to_string(),

@@ -12,8 +12,8 @@ const X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// The decisions that a response reports: of the limits on the request itself, of the guard that
-/// its handler uses, and of the limits on the original request of a gateway check.
+/// The rate-limit decisions that a response reports: on the request itself, by the handler's guard,
+/// and on the original request of a gateway check.
 #[derive(Debug, Default)]
 pub(crate) struct RateLimitHeaders {
     decision: RateLimitDecision,

@@ -15,37 +15,37 @@ use crate::support::report_skipped;
 fn a_base_url_that_does_not_reach_this_server_is_reported() {
     let (workspace, _) = workspace_with_port("");
     let _server = start_server(&workspace);
-    let checks = run_doctor(&workspace, &["--base-url", "https://nowhere.invalid"]);
-    checks.assert_failed("base_url", "nowhere.invalid cannot be resolved");
+    let report = run_doctor(&workspace, &["--base-url", "https://nowhere.invalid"]);
+    report.assert_failed("base_url", "nowhere.invalid cannot be resolved");
 
     let unused_url = format!("http://127.0.0.1:{}", free_port().unwrap());
-    let checks = run_doctor(&workspace, &["--base-url", &unused_url]);
-    checks.assert_failed("base_url", "connection refused: nothing listens on 127.0.0.1 port");
+    let report = run_doctor(&workspace, &["--base-url", &unused_url]);
+    report.assert_failed("base_url", "connection refused: nothing listens on 127.0.0.1 port");
 
     let other_url = format!("http://127.0.0.1:{}", start_responder(NOT_FOUND_RESPONSE));
-    let checks = run_doctor(&workspace, &["--base-url", &other_url]);
+    let report = run_doctor(&workspace, &["--base-url", &other_url]);
     let expected_text =
         "reaches a different server: 404 Not Found, nothing make the proxy forward to";
-    checks.assert_failed("base_url", expected_text);
-    checks.assert_status("proxy", "skipped", "");
+    report.assert_failed("base_url", expected_text);
+    report.assert_status("proxy", "skipped", "");
 
     let (other_workspace, port) =
         workspace_with_port("base_url = 'https://bells.example'\nregistration = 'closed'");
     let _other_server = start_server(&other_workspace);
     let url = format!("http://127.0.0.1:{port}");
-    let checks = run_doctor(&workspace, &["--base-url", &url]);
-    checks.assert_failed("base_url", "reaches a server whose issuer is https://bells.example");
+    let report = run_doctor(&workspace, &["--base-url", &url]);
+    report.assert_failed("base_url", "reaches a server whose issuer is https://bells.example");
 
     let (node_workspace, port) = workspace_with_port("");
     let _node_server = start_server(&node_workspace);
     let url = format!("http://127.0.0.1:{port}");
-    let checks = run_doctor(&workspace, &["--base-url", &url]);
-    checks.assert_status(
+    let report = run_doctor(&workspace, &["--base-url", &url]);
+    report.assert_status(
         "base_url",
         "warning",
         "reaches a different process, whose issuer is this base_url",
     );
-    assert_eq!(checks.exit_code, Some(0));
+    assert_eq!(report.exit_code, Some(0));
 }
 
 #[test]
@@ -53,15 +53,15 @@ fn an_impostor_at_the_base_url_is_not_mistaken_for_this_server() {
     let (workspace, port) = workspace_with_port("");
     let _server = start_server(&workspace);
     let impostor_url = format!("http://127.0.0.1:{}", start_responder(IMPOSTOR_RESPONSE));
-    let checks = run_doctor(&workspace, &["--base-url", &impostor_url]);
-    checks.assert_failed("base_url", "reaches a different server: 200 OK");
+    let report = run_doctor(&workspace, &["--base-url", &impostor_url]);
+    report.assert_failed("base_url", "reaches a different server: 200 OK");
 
     let replay_url = format!("http://127.0.0.1:{}", start_replaying_proxy(port));
-    let checks = run_doctor(&workspace, &["--base-url", &replay_url]);
-    checks.assert_status("base_url", "ok", "reaches this server");
-    let checks = run_doctor(&workspace, &["--base-url", &replay_url]);
-    checks.assert_failed("base_url", "reaches a different server: 200 OK");
-    checks.assert_status("proxy", "skipped", "no request through base_url reached this server");
+    let report = run_doctor(&workspace, &["--base-url", &replay_url]);
+    report.assert_status("base_url", "ok", "reaches this server");
+    let report = run_doctor(&workspace, &["--base-url", &replay_url]);
+    report.assert_failed("base_url", "reaches a different server: 200 OK");
+    report.assert_status("proxy", "skipped", "no request through base_url reached this server");
 }
 
 /// The load balancer alternates between the nodes.
@@ -87,9 +87,9 @@ fn a_base_url_shared_by_several_nodes_is_accepted_on_each() {
         proxy => proxy.unwrap(),
     };
     for node in [&first_node, &second_node, &first_node] {
-        let checks = run_doctor(node, &[]);
-        checks.assert_status("base_url", "ok", "reaches this server");
-        checks.assert_status("proxy", "ok", "");
+        let report = run_doctor(node, &[]);
+        report.assert_status("base_url", "ok", "reaches this server");
+        report.assert_status("proxy", "ok", "");
     }
 }
 
@@ -102,8 +102,8 @@ fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     write_certificate(workspace.path(), -30, 90);
     let _server = start_server(&workspace);
     let http_url = format!("http://localhost:{port}");
-    let checks = run_doctor(&workspace, &["--base-url", &http_url]);
-    let results = checks.lines("base_url").join(" ");
+    let report = run_doctor(&workspace, &["--base-url", &http_url]);
+    let results = report.lines("base_url").join(" ");
     let expected = format!("write base_url = \"https://localhost:{port}\"");
     assert!(
         results.contains("does not respond with HTTP") && results.contains(&expected),
@@ -112,10 +112,10 @@ fn a_wrong_scheme_is_reported_with_the_right_base_url() {
 
     let (plain_workspace, port) = workspace_with_port("");
     let _plain_server = start_server(&plain_workspace);
-    let checks =
+    let report =
         run_doctor(&plain_workspace, &["--base-url", &format!("https://127.0.0.1:{port}")]);
-    checks.assert_failed("base_url", "does not respond with TLS");
-    checks.assert_failed("base_url", &format!("write base_url = \"http://127.0.0.1:{port}\""));
+    report.assert_failed("base_url", "does not respond with TLS");
+    report.assert_failed("base_url", &format!("write base_url = \"http://127.0.0.1:{port}\""));
 }
 
 #[test]
@@ -128,12 +128,12 @@ fn a_redirect_is_reported_with_the_right_base_url() {
     let (workspace, _) = workspace_with_port("");
     let _server = start_server(&workspace);
     let other_url = format!("http://127.0.0.1:{}", start_responder(HTTPS_REDIRECT));
-    let checks = run_doctor(&workspace, &["--base-url", &other_url]);
+    let report = run_doctor(&workspace, &["--base-url", &other_url]);
     let expected_text =
         "redirects to https://ring.example/healthz write base_url = \"https://ring.example\"";
-    checks.assert_failed("base_url", expected_text);
-    assert!(!checks.lines("base_url").join(" ").contains('<'));
+    report.assert_failed("base_url", expected_text);
+    assert!(!report.lines("base_url").join(" ").contains('<'));
     let other_url = format!("http://127.0.0.1:{}", start_responder(SIGN_IN_REDIRECT));
-    let checks = run_doctor(&workspace, &["--base-url", &other_url]);
-    checks.assert_failed("base_url", "/login make the proxy forward every path");
+    let report = run_doctor(&workspace, &["--base-url", &other_url]);
+    report.assert_failed("base_url", "/login make the proxy forward every path");
 }

@@ -13,7 +13,7 @@ use crate::commands::Workspace;
 use crate::support::files::{days_from_now, write_certificate_with};
 use crate::support::process::belfry_command;
 
-/// Writes a certificate for localhost that is valid from and until these days from now.
+/// Writes a certificate for localhost that is valid from `from_days` to `until_days` days from now.
 pub(super) fn write_certificate(dir: &Path, from_days: i64, until_days: i64) {
     write_certificate_with(dir, "localhost", |params| {
         params.not_before = days_from_now(from_days).into();
@@ -35,23 +35,23 @@ fn a_certificate_that_clients_reject_is_reported() {
         (1, 90, "failed", "certificate.pem is not valid before"),
     ] {
         write_certificate(workspace.path(), from_days, until_days);
-        let checks = run_doctor(&workspace, &[]);
-        checks.assert_status("certificate", status, expected_text);
-        assert_eq!(checks.exit_code, Some(i32::from(status == "failed")));
+        let report = run_doctor(&workspace, &[]);
+        report.assert_status("certificate", status, expected_text);
+        assert_eq!(report.exit_code, Some(i32::from(status == "failed")));
     }
     write_certificate(workspace.path(), -30, 90);
     workspace.configure(&TLS_SETTINGS.replace("localhost", "127.0.0.1"));
     let expected_text =
-        "certificate.pem is not for 127.0.0.1, the host of base_url get a certificate";
+        "certificate.pem is not valid for 127.0.0.1, the host of base_url get a certificate";
     run_doctor(&workspace, &[]).assert_failed("certificate", expected_text);
 
     let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
     write(workspace.path().join("key.pem"), key).unwrap();
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("certificate", "failed", "name a certificate and its key");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("certificate", "failed", "name a certificate and its key");
     std::fs::remove_file(workspace.path().join("certificate.pem")).unwrap();
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("certificate", "failed", "cannot use certificate.pem: ");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("certificate", "failed", "cannot use certificate.pem: ");
 }
 
 #[test]
@@ -68,31 +68,31 @@ fn a_certificate_that_is_not_trusted_is_reported() {
             .env_remove("SSL_CERT_DIR");
         DoctorReport::parse(&command.output().unwrap())
     };
-    let trusted_checks = run_doctor_trusting("certificate.pem");
-    trusted_checks.assert_status(
+    let trusted_report = run_doctor_trusting("certificate.pem");
+    trusted_report.assert_status(
         "server",
         "ok",
         &format!("running at https://127.0.0.1:{port}, and ready"),
     );
-    trusted_checks.assert_status("base_url", "ok", "reaches this server");
-    assert_eq!(trusted_checks.exit_code, Some(0), "{:?}", trusted_checks.results);
+    trusted_report.assert_status("base_url", "ok", "reaches this server");
+    assert_eq!(trusted_report.exit_code, Some(0), "{:?}", trusted_report.results);
 
     let other_certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let mut file = File::create(workspace.path().join("other.pem")).unwrap();
     file.write_all(other_certificate.cert.pem().as_bytes()).unwrap();
-    let checks = run_doctor_trusting("other.pem");
+    let report = run_doctor_trusting("other.pem");
     let expected_text =
         "its certificate was issued by an authority that this machine does not trust";
-    checks.assert_failed("base_url", expected_text);
-    checks.assert_failed("base_url", "SSL_CERT_FILE");
+    report.assert_failed("base_url", expected_text);
+    report.assert_failed("base_url", "SSL_CERT_FILE");
 
     // The server loads a new certificate within a second.
     write_certificate(workspace.path(), -30, -1);
     let expected_text = "its certificate expired at 20";
     let start = Instant::now();
     loop {
-        let checks = run_doctor_trusting("certificate.pem");
-        let results = checks.lines("base_url").join(" ");
+        let report = run_doctor_trusting("certificate.pem");
+        let results = report.lines("base_url").join(" ");
         if results.contains(expected_text) && results.contains("renew the certificate") {
             break;
         }

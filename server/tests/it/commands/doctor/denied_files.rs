@@ -20,18 +20,18 @@ fn another_users_files_are_reported_as_denied() {
     }
     let workspace = workspace_with_database();
     set_mode(workspace.path(), 0o755);
-    let data = workspace.path().join("data");
+    let data_dir = workspace.path().join("data");
     // The directory hides the file, or the file can be seen but not read.
     for (mode, denied_file) in [(0o700, "data"), (0o755, "data/belfry.db")] {
-        set_mode(&data, mode);
-        let checks = run_unprivileged_doctor(&workspace);
+        set_mode(&data_dir, mode);
+        let report = run_unprivileged_doctor(&workspace);
         let denied_path = workspace.path().join(denied_file);
         let reason =
             format!("permission denied: {} belongs to root (uid 0)", denied_path.display());
-        checks.assert_status("files", "failed", &reason);
-        checks.assert_status("database", "failed", &reason);
-        assert_eq!(checks.exit_code, Some(1));
-        for result in checks.lines("database") {
+        report.assert_status("files", "failed", &reason);
+        report.assert_status("database", "failed", &reason);
+        assert_eq!(report.exit_code, Some(1));
+        for result in report.lines("database") {
             assert!(!result.contains("belfry restore") && !result.contains("does not exist"));
         }
     }
@@ -39,10 +39,10 @@ fn another_users_files_are_reported_as_denied() {
     let settings = workspace.path().join("belfry.toml");
     set_mode(&settings, 0o600);
     let reason = format!("permission denied: {} belongs to root", settings.display());
-    let checks = run_unprivileged_doctor(&workspace);
-    checks.assert_failed("settings", &reason);
+    let report = run_unprivileged_doctor(&workspace);
+    report.assert_failed("settings", &reason);
     // There is one fix, which matches the reason.
-    let [result] = &checks.lines("settings")[..] else { panic!("one result") };
+    let [result] = &report.lines("settings")[..] else { panic!("one result") };
     assert!(result.trim_end().ends_with("give this user access with chown or chmod"), "{result}");
 }
 
@@ -60,10 +60,10 @@ fn a_database_that_cannot_be_created_is_reported() {
         run_unprivileged_doctor(&workspace).assert_failed("database", &problem);
     };
     assert_denied(workspace.path());
-    let data = workspace.path().join("data");
-    create_dir(&data).unwrap();
-    assert_denied(&data);
-    chown(&data, Some(65_534), None).unwrap();
+    let data_dir = workspace.path().join("data");
+    create_dir(&data_dir).unwrap();
+    assert_denied(&data_dir);
+    chown(&data_dir, Some(65_534), None).unwrap();
     run_unprivileged_doctor(&workspace).assert_status(
         "database",
         "warning",

@@ -1,5 +1,6 @@
 //! The checks of the database engines, their schema, and Redis.
 
+use std::fs;
 use std::net::TcpListener;
 
 use belfry_store::test_support::{PooledDatabase, PostgresProxy};
@@ -15,24 +16,24 @@ use crate::support::process::{run_belfry, unprivileged_belfry};
 async fn a_schema_from_a_different_version_is_reported(workspace: Workspace) {
     workspace.configure("listen = '127.0.0.1:1'");
     workspace.run(&["account", "add", "alice"]);
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("database", "ok", "schema version");
-    checks.assert_status("write", "ok", "");
-    assert_eq!(checks.exit_code, Some(0));
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("database", "ok", "schema version");
+    report.assert_status("write", "ok", "");
+    assert_eq!(report.exit_code, Some(0));
 
     workspace.execute_sql("delete from migrations where number > 12").await;
     workspace.execute_sql("update migrations set number = 11").await;
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_failed("database", "created by a pre-release of belfry (schema version 11)");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_failed("database", "created by a pre-release of belfry (schema version 11)");
 
     workspace.execute_sql("update migrations set number = 999").await;
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("database", "warning", "run the newer belfry on every node");
-    assert_eq!(checks.exit_code, Some(0));
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("database", "warning", "run the newer belfry on every node");
+    assert_eq!(report.exit_code, Some(0));
 
     workspace.execute_sql("update migrations set compatible_from = 999").await;
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_failed("database", "newer belfry with schema version 999");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_failed("database", "newer belfry with schema version 999");
 }
 
 on_both_engines! {
@@ -47,32 +48,42 @@ fn a_database_that_cannot_be_written_is_reported_on_sqlite() {
         super::set_mode(&workspace.path().join(path), mode);
     }
     let output = unprivileged_belfry(workspace.path(), &["doctor", "--json"]).output().unwrap();
-    let checks = super::DoctorReport::parse(&output);
-    checks.assert_status("write", "failed", "permission denied");
+    let report = super::DoctorReport::parse(&output);
+    report.assert_status("write", "failed", "permission denied");
     super::set_mode(&workspace.path().join("data"), 0o755);
 }
 
+#[test]
+fn a_file_that_is_not_a_database_is_reported_with_a_fix() {
+    let workspace = workspace_with_database();
+    fs::write(workspace.path().join("data/belfry.db"), "x".repeat(4096)).unwrap();
+    let report = run_doctor(&workspace, &["--listen", "127.0.0.1:1"]);
+    let expected_text = "the file is not a SQLite database stop the server, move the files of the \
+                         database away, and restore a backup";
+    report.assert_failed("database", expected_text);
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sound_postgres_fails_no_check() {
+async fn no_check_fails_for_a_sound_postgres() {
     let Some(workspace) = Workspace::postgres().await else { return };
     workspace.configure("listen = '127.0.0.1:1'");
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("database", "warning", "does not exist or is empty");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("database", "warning", "does not exist or is empty");
     workspace.run(&["account", "add", "alice"]);
-    let checks = run_doctor(&workspace, &[]);
+    let report = run_doctor(&workspace, &[]);
     for check in ["database", "write", "notifications", "clock"] {
-        checks.assert_status(check, "ok", "");
+        report.assert_status(check, "ok", "");
     }
-    assert_eq!(checks.exit_code, Some(0));
+    assert_eq!(report.exit_code, Some(0));
 }
 
 #[test]
 fn a_postgres_that_does_not_respond_is_reported() {
     let workspace = workspace_with_database();
     let url = format!("postgres://me:hunter2@127.0.0.1:{}/belfry", free_port().unwrap());
-    let checks = run_doctor(&workspace, &["--database", &url]);
-    checks.assert_failed("database", "start PostgreSQL, or correct host and port in the URL");
-    let results_text = format!("{:?}", checks.results);
+    let report = run_doctor(&workspace, &["--database", &url]);
+    report.assert_failed("database", "start PostgreSQL, or correct host and port in the URL");
+    let results_text = format!("{:?}", report.results);
     assert!(
         results_text.contains("Connection refused") && !results_text.contains("hunter2"),
         "{results_text}"
@@ -103,9 +114,9 @@ fn a_postgres_that_rejects_the_connection_is_reported_with_a_fix() {
         ),
         (wrong_host, "; check host and port in the URL"),
     ] {
-        let checks = run_doctor(&workspace, &["--database", url.as_str()]);
-        checks.assert_status("database", "failed", problem);
-        assert_eq!(checks.exit_code, Some(1));
+        let report = run_doctor(&workspace, &["--database", url.as_str()]);
+        report.assert_status("database", "failed", problem);
+        assert_eq!(report.exit_code, Some(1));
     }
 }
 
@@ -146,15 +157,15 @@ async fn a_postgres_that_cannot_be_written_is_reported() {
     let name = url.path().trim_start_matches('/');
     let set_read_only = format!("alter database {name} set default_transaction_read_only = on");
     workspace.execute_sql(&set_read_only).await;
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_failed("write", "use the primary");
-    checks.assert_failed("write", "PostgreSQL is read-only (a standby or a demoted primary)");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_failed("write", "use the primary");
+    report.assert_failed("write", "PostgreSQL is read-only (a standby or a demoted primary)");
     // One of several servers must accept writes.
     let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
     let two_servers = url.as_str().replace(&server, &format!("{server},{server}"));
     let sqlite_workspace = workspace_with_database();
-    let checks = run_doctor(&sqlite_workspace, &["--database", &two_servers]);
-    checks.assert_failed("database", &format!("{server}: PostgreSQL is read-only"));
+    let report = run_doctor(&sqlite_workspace, &["--database", &two_servers]);
+    report.assert_failed("database", &format!("{server}: PostgreSQL is read-only"));
 }
 
 #[test]
@@ -200,11 +211,11 @@ fn postgres_settings_that_can_lose_writes_are_reported() {
     );
 
     let without_fsync = Postgres::start().unwrap();
-    let checks = check_durability(&without_fsync.url());
-    checks.assert_status("durability", "warning", "fsync is off in PostgreSQL");
-    checks.assert_status("durability", "warning", "full_page_writes is off in PostgreSQL");
+    let report = check_durability(&without_fsync.url());
+    report.assert_status("durability", "warning", "fsync is off in PostgreSQL");
+    report.assert_status("durability", "warning", "full_page_writes is off in PostgreSQL");
     // There are only warnings, because the settings may be intended.
-    assert_eq!(checks.exit_code, Some(0));
+    assert_eq!(report.exit_code, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -216,38 +227,38 @@ async fn lost_notifications_are_reported() {
     let belfry_store::Database::Postgres(url) = &proxy.database else { unreachable!() };
     let sqlite_workspace = Workspace::sqlite();
     sqlite_workspace.configure("listen = '127.0.0.1:1'");
-    let checks = run_doctor(&sqlite_workspace, &["--database", url.reveal()]);
-    checks.assert_failed("notifications", "through a pooler in session mode");
+    let report = run_doctor(&sqlite_workspace, &["--database", url.reveal()]);
+    report.assert_failed("notifications", "through a pooler in session mode");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clocks_that_differ_are_reported() {
     let Some(workspace) = Workspace::postgres().await else { return };
     workspace.configure("listen = '127.0.0.1:1'");
-    let Some(checks) = run_doctor_with_clock_offset(&workspace, "-1h", &[]) else { return };
-    checks.assert_failed("clock", "the clock of PostgreSQL is ");
-    checks.assert_failed("clock", " ahead of this machine's synchronise the clocks");
+    let Some(report) = run_doctor_with_clock_offset(&workspace, "-1h", &[]) else { return };
+    report.assert_failed("clock", "the clock of PostgreSQL is ");
+    report.assert_failed("clock", " ahead of this machine's synchronise the clocks");
 
     let Some(redis) = engine_url("Redis", "BELFRY_TEST_REDIS") else { return };
     let workspace = workspace_with_database();
-    let Some(checks) = run_doctor_with_clock_offset(&workspace, "+2m", &["--redis", &redis]) else {
+    let Some(report) = run_doctor_with_clock_offset(&workspace, "+2m", &["--redis", &redis]) else {
         return;
     };
     let address = redis.trim_start_matches("redis://").split('/').next().unwrap();
-    checks.assert_failed("clock", &format!("the clock of Redis at {address} is "));
-    checks.assert_failed("clock", " behind this machine's");
+    report.assert_failed("clock", &format!("the clock of Redis at {address} is "));
+    report.assert_failed("clock", " behind this machine's");
 }
 
 #[test]
-fn a_redis_that_does_not_respond_is_not_waited_for_long() {
+fn doctor_waits_only_briefly_for_a_redis_that_does_not_respond() {
     let workspace = workspace_with_database();
     // Connections are accepted by the system, and never served.
     let silent_listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let checks = run_doctor(
+    let report = run_doctor(
         &workspace,
         &["--redis", &format!("redis://{}", silent_listener.local_addr().unwrap())],
     );
-    checks.assert_failed("redis", "no response within 5 s");
+    report.assert_failed("redis", "no response within 5 s");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -258,12 +269,12 @@ async fn a_redis_that_cannot_count_is_reported() {
     let mut redis = Redis::start().unwrap();
     let workspace = workspace_with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
-    let checks = run_doctor(&workspace, &["--redis", &redis.url()]);
-    checks.assert_status("redis", "ok", "counting a request takes");
-    assert_eq!(checks.exit_code, Some(0));
+    let report = run_doctor(&workspace, &["--redis", &redis.url()]);
+    report.assert_status("redis", "ok", "counting a request takes");
+    assert_eq!(report.exit_code, Some(0));
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '1us'");
-    let checks = run_doctor(&workspace, &["--redis", &redis.url()]);
-    checks.assert_status("redis", "warning", "or raise limits.redis_timeout");
+    let report = run_doctor(&workspace, &["--redis", &redis.url()]);
+    report.assert_status("redis", "warning", "or raise limits.redis_timeout");
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
 
     let client = redis::Client::open(redis.url()).unwrap();
@@ -271,9 +282,9 @@ async fn a_redis_that_cannot_count_is_reported() {
     let acl = ["SETUSER", "limited", "on", ">hunter2", "~*", "+@all", "-@scripting"];
     redis::cmd("ACL").arg(&acl).exec_async(&mut connection).await.unwrap();
     let url = redis.url().replace("redis://", "redis://limited:hunter2@");
-    let checks = run_doctor(&workspace, &["--redis", &url]);
-    checks.assert_failed("redis", "ACL SETUSER … ~belfry:* +evalsha");
-    let results_text = format!("{:?}", checks.results);
+    let report = run_doctor(&workspace, &["--redis", &url]);
+    report.assert_failed("redis", "ACL SETUSER … ~belfry:* +evalsha");
+    let results_text = format!("{:?}", report.results);
     assert!(!results_text.contains("hunter2"), "{results_text}");
 
     // The recommended permissions are enough.
@@ -282,12 +293,12 @@ async fn a_redis_that_cannot_count_is_reported() {
     sufficient_acl.extend(commands.split(' '));
     redis::cmd("ACL").arg(&sufficient_acl).exec_async(&mut connection).await.unwrap();
     run_doctor(&workspace, &["--redis", &url]).assert_status("redis", "ok", "");
-    let checks = run_doctor(&workspace, &["--redis", &url.replace("hunter2", "wrong")]);
-    checks.assert_failed("redis", "write the password into the URL");
+    let report = run_doctor(&workspace, &["--redis", &url.replace("hunter2", "wrong")]);
+    report.assert_failed("redis", "write the password into the URL");
 
     redis.stop().unwrap();
-    let checks = run_doctor(&workspace, &["--redis", &redis.url()]);
-    checks.assert_failed("redis", "start Redis, or correct its URL");
+    let report = run_doctor(&workspace, &["--redis", &redis.url()]);
+    report.assert_failed("redis", "start Redis, or correct its URL");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -298,15 +309,15 @@ async fn every_shard_of_a_cluster_is_checked() {
     let primaries = cluster.primaries().unwrap();
     let shards: Vec<String> =
         primaries.iter().map(|&number| format!("{}: ", cluster.node(number).address())).collect();
-    let checks = run_doctor(&workspace, &["--redis", &cluster.url()]);
+    let report = run_doctor(&workspace, &["--redis", &cluster.url()]);
     for shard in &shards {
-        checks.assert_status("redis", "ok", &format!("{shard}counting a request takes"));
+        report.assert_status("redis", "ok", &format!("{shard}counting a request takes"));
     }
-    assert_eq!(checks.exit_code, Some(0));
+    assert_eq!(report.exit_code, Some(0));
     assert!(
-        checks.lines("redis").iter().all(|line| line.starts_with("ok")),
+        report.lines("redis").iter().all(|line| line.starts_with("ok")),
         "{:?}",
-        checks.results
+        report.results
     );
 
     let full_coverage = ["CONFIG", "SET", "cluster-require-full-coverage", "yes"];
@@ -315,7 +326,7 @@ async fn every_shard_of_a_cluster_is_checked() {
     run_doctor(&workspace, &["--redis", &cluster.url()]).assert_status(
         "redis",
         "warning",
-        &format!("these reject commands too: {address} set cluster-require-full-coverage to no"),
+        &format!("while another shard has no primary: {address} set cluster-require-full-coverage"),
     );
 
     // The recommended permissions are enough.
@@ -327,8 +338,8 @@ async fn every_shard_of_a_cluster_is_checked() {
         cluster.run_command(number, &acl).unwrap();
     }
     let url = cluster.url().replace("redis://", "redis://limited:hunter2@");
-    let checks = run_doctor(&workspace, &["--redis", &url]);
-    checks.assert_status("redis", "ok", &shards[0]);
+    let report = run_doctor(&workspace, &["--redis", &url]);
+    report.assert_status("redis", "ok", &shards[0]);
 
     // A single address may also be a server outside a cluster. The probe's key is on one shard, so
     // the other two cannot count it.
@@ -337,21 +348,22 @@ async fn every_shard_of_a_cluster_is_checked() {
     }
     let rejecting_primaries = primaries.iter().filter(|&&number| {
         let url = cluster.node_url(number).replace("redis://", "redis://limited:hunter2@");
-        let checks = run_doctor(&workspace, &["--redis", &url]);
-        checks.lines("redis").iter().any(|line| line.contains("+cluster|slots"))
+        let report = run_doctor(&workspace, &["--redis", &url]);
+        report.lines("redis").iter().any(|line| line.contains("+cluster|slots"))
     });
     assert_eq!(rejecting_primaries.count(), 2);
 
     cluster.node(primaries[1]).kill().unwrap();
-    let checks = run_doctor(&workspace, &["--redis", &cluster.url()]);
-    checks.assert_status("redis", "ok", &shards[0]);
-    checks.assert_failed("redis", &format!("each node counts on its own: {}", shards[1]));
-    assert_ne!(checks.exit_code, Some(0));
+    let report = run_doctor(&workspace, &["--redis", &cluster.url()]);
+    report.assert_status("redis", "ok", &shards[0]);
+    report.assert_failed("redis", &shards[1]);
+    report.assert_failed("redis", "; each node counts requests in its own memory");
+    assert_ne!(report.exit_code, Some(0));
 
     let redis = Redis::start().unwrap();
     let repeated_url = format!("redis://{0},{0}", redis.address());
-    let checks = run_doctor(&workspace, &["--redis", &repeated_url]);
-    checks.assert_failed("redis", "not a cluster");
+    let report = run_doctor(&workspace, &["--redis", &repeated_url]);
+    report.assert_failed("redis", "not a cluster");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -82,7 +82,7 @@ pub(super) fn reload_server(server: &ServerProcess, expected_log: &str) {
     }
 }
 
-/// Starts nginx in front of a server, with these directives, and returns it with its port. Returns
+/// Starts nginx in front of a server, with `directives`, and returns it with its port. Returns
 /// `None` if nginx is not installed.
 pub(super) fn start_nginx(directives: &str, upstream_port: u16) -> Option<(Proxy, u16)> {
     let port = free_port().unwrap();

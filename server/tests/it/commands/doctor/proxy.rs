@@ -54,10 +54,10 @@ fn a_proxy_that_hides_its_clients_is_reported() {
             "listen = '127.0.0.1:{upstream_port}'\nbase_url = 'http://127.0.0.1:{port}'\n{settings}"
         ));
         let _server = start_server(&workspace);
-        let checks = run_doctor(&workspace, &[]);
-        checks.assert_status("base_url", "ok", "reaches this server");
-        checks.assert_status("proxy", status, expected_text);
-        assert_eq!(checks.exit_code, Some(i32::from(status == "failed")), "{:?}", checks.results);
+        let report = run_doctor(&workspace, &[]);
+        report.assert_status("base_url", "ok", "reaches this server");
+        report.assert_status("proxy", status, expected_text);
+        assert_eq!(report.exit_code, Some(i32::from(status == "failed")), "{:?}", report.results);
     }
 }
 
@@ -73,13 +73,13 @@ fn a_proxy_that_the_server_does_not_trust_yet_is_reported() {
     let trusted_settings =
         "trusted_proxies = ['127.0.0.1']\ntrusted_proxy_header = 'x-forwarded-for'";
     workspace.configure(&(settings + trusted_settings));
-    let checks = run_doctor(&workspace, &[]);
+    let report = run_doctor(&workspace, &[]);
     let expected_text = "come from 127.0.0.1, which the server does not trust yet";
-    checks.assert_failed("proxy", expected_text);
-    checks.assert_failed("proxy", "reload the server (SIGHUP");
+    report.assert_failed("proxy", expected_text);
+    report.assert_failed("proxy", "reload the server (SIGHUP");
 
     reload_server(&server, "trusted_proxies: 127.0.0.1");
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("proxy", "ok", "127.0.0.1 passes the client address in x-forwarded-for");
-    assert_eq!(checks.exit_code, Some(0), "{:?}", checks.results);
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("proxy", "ok", "127.0.0.1 passes the client address in x-forwarded-for");
+    assert_eq!(report.exit_code, Some(0), "{:?}", report.results);
 }

@@ -16,36 +16,36 @@ use crate::support::ServerProcess;
 use crate::support::process::belfry_command;
 
 #[test]
-fn a_sound_server_fails_no_check() {
+fn no_check_fails_for_a_sound_server() {
     let (workspace, port) = workspace_with_port("");
     let server = start_server(&workspace);
-    let checks = run_doctor(&workspace, &[]);
+    let report = run_doctor(&workspace, &[]);
     assert!(!server.log().contains("WARN"), "a check logs no warning: {}", server.log());
-    checks.assert_status("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
-    checks.assert_status("base_url", "ok", "reaches this server");
-    checks.assert_status("proxy", "ok", "none: requests through base_url arrive directly");
-    checks.assert_status("open files", "ok", "");
-    assert_eq!(checks.exit_code, Some(0));
+    report.assert_status("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
+    report.assert_status("base_url", "ok", "reaches this server");
+    report.assert_status("proxy", "ok", "none: requests through base_url arrive directly");
+    report.assert_status("open files", "ok", "");
+    assert_eq!(report.exit_code, Some(0));
     let is_sound = |status: &str| ["ok", "skipped"].contains(&status);
-    assert!(checks.results.iter().all(|result| is_sound(result["status"].as_str().unwrap())));
+    assert!(report.results.iter().all(|result| is_sound(result["status"].as_str().unwrap())));
 }
 
 #[test]
 fn without_the_servers_key_fewer_checks_run() {
     let (workspace, port) = workspace_with_port("operator_addresses = []");
     let mut server = start_server(&workspace);
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("base_url", "ok", "reaches this server");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("base_url", "ok", "reaches this server");
     let key_file = workspace.path().join(format!("data/doctor-{port}.key"));
     let content = fs::read(&key_file).unwrap();
     fs::remove_file(&key_file).unwrap();
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("server", "ok", "and ready");
-    checks.assert_status("base_url", "skipped", "whether it is this server cannot be verified");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("server", "ok", "and ready");
+    report.assert_status("base_url", "skipped", "whether it is this server cannot be verified");
     let expected_text =
         format!("the server's key, which cannot be read (data/doctor-{port}.key: No such");
-    checks.assert_status("proxy", "skipped", &expected_text);
-    assert_eq!(checks.exit_code, Some(0));
+    report.assert_status("proxy", "skipped", &expected_text);
+    assert_eq!(report.exit_code, Some(0));
 
     fs::write(&key_file, content).unwrap();
     server.signal("TERM");
@@ -63,20 +63,20 @@ async fn a_missing_directory_for_the_key_is_reported() {
         ServerProcess::launch(belfry_command(workspace.path(), &arguments), workspace.path())
     };
     let mut server = start_server();
-    let data = workspace.path().join("data");
+    let data_dir = workspace.path().join("data");
     let expected_text =
-        format!("create {} for the server's user and restart the server", data.display());
+        format!("create {} for the server's user and restart the server", data_dir.display());
     run_doctor(&workspace, &[]).assert_status("proxy", "skipped", &expected_text);
 
     server.signal("TERM");
     server.wait();
-    fs::create_dir(&data).unwrap();
+    fs::create_dir(&data_dir).unwrap();
     let _server = start_server();
     run_doctor(&workspace, &[]).assert_status("base_url", "ok", "reaches this server");
 }
 
 #[test]
-fn a_server_without_the_key_is_reported_as_a_different_one() {
+fn a_server_without_the_key_is_reported_as_a_different_server() {
     let workspace = Workspace::sqlite();
     for response in [IMPOSTOR_RESPONSE, HEALTHY_RESPONSE] {
         let port = start_responder(response);
@@ -99,10 +99,10 @@ fn a_server_without_the_key_is_reported_as_a_different_one() {
 fn a_different_program_on_the_port_is_reported() {
     let workspace = super::workspace_with_database();
     let listen = format!("127.0.0.1:{}", start_responder(NOT_FOUND_RESPONSE));
-    let checks = run_doctor(&workspace, &["--listen", &listen]);
+    let report = run_doctor(&workspace, &["--listen", &listen]);
     let expected_text =
         "does not respond like belfry: 404 Not Found, nothing stop the other program";
-    checks.assert_failed("server", expected_text);
+    report.assert_failed("server", expected_text);
 }
 
 #[test]
@@ -114,10 +114,10 @@ fn a_server_that_is_not_ready_is_reported() {
     let (workspace, _) = workspace_with_port(&format!("database = '{}'", postgres.url()));
     let _server = start_server(&workspace);
     postgres.stop().unwrap();
-    let checks = run_doctor(&workspace, &[]);
-    checks.assert_status("database", "failed", "start PostgreSQL");
-    checks.assert_status("server", "failed", "but not ready: 503 Service Unavailable, {");
-    assert_eq!(checks.exit_code, Some(1));
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("database", "failed", "start PostgreSQL");
+    report.assert_status("server", "failed", "but not ready: 503 Service Unavailable, {");
+    assert_eq!(report.exit_code, Some(1));
 }
 
 #[test]

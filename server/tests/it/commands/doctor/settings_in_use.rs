@@ -14,7 +14,7 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
         "listen = '127.0.0.1:{port}'\nbase_url = 'http://localhost:{port}'\n\
          trusted_proxies = ['10.0.0.1']\n[http]\nidle_timeout = '30s'"
     ));
-    let checks = run_doctor(&workspace, &[]);
+    let report = run_doctor(&workspace, &[]);
     for (key, fix) in [
         ("trusted_proxies", "reload the server"),
         ("base_url", "restart the server"),
@@ -22,19 +22,19 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
     ] {
         let message =
             format!("the server uses a different value for {key} than this command {fix}");
-        checks.assert_status("server", "warning", &message);
+        report.assert_status("server", "warning", &message);
     }
 
     reload_server(&server, "trusted_proxies: 10.0.0.1");
-    let checks = run_doctor(&workspace, &[]);
-    let results = checks.lines("server").join(" ");
+    let report = run_doctor(&workspace, &[]);
+    let results = report.lines("server").join(" ");
     assert!(!results.contains("trusted_proxies") && results.contains("base_url"), "{results}");
 
     drop(server);
     let _server = start_server(&workspace);
-    let checks = run_doctor(&workspace, &[]);
-    assert_eq!(checks.lines("server").len(), 1, "{:?}", checks.results);
-    checks.assert_status("base_url", "ok", "reaches this server");
+    let report = run_doctor(&workspace, &[]);
+    assert_eq!(report.lines("server").len(), 1, "{:?}", report.results);
+    report.assert_status("base_url", "ok", "reaches this server");
 }
 
 /// The server still listens on the address that the file contained before.
@@ -55,8 +55,8 @@ fn flags_and_a_file_that_differ_from_the_servers_are_reported() {
     let arguments = ["serve", "--log-level", "debug", "--metrics-listen", "127.0.0.1:0"];
     let _server =
         ServerProcess::launch(belfry_command(workspace.path(), &arguments), workspace.path());
-    let checks = run_doctor(&workspace, &["--limits", "shadow"]);
-    checks.assert_status(
+    let report = run_doctor(&workspace, &["--limits", "shadow"]);
+    report.assert_status(
         "server",
         "warning",
         "the server uses a different value for limits.mode than this command reload the server \
@@ -65,15 +65,15 @@ fn flags_and_a_file_that_differ_from_the_servers_are_reported() {
     );
     let expected_text = "a different value for metrics_listen than this command restart the \
                          server, or run doctor with the server's flags, variables and file";
-    checks.assert_status("server", "warning", expected_text);
-    assert!(!checks.lines("server").join(" ").contains("log.level"), "no check depends on it");
-    assert_eq!(checks.exit_code, Some(0));
+    report.assert_status("server", "warning", expected_text);
+    assert!(!report.lines("server").join(" ").contains("log.level"), "no check depends on it");
+    assert_eq!(report.exit_code, Some(0));
 
     let other_file = workspace.path().join("other.toml");
     std::fs::write(&other_file, format!("listen = '127.0.0.1:{port}'\nregistration = 'closed'"))
         .unwrap();
-    let checks = run_doctor(&workspace, &["--config", "other.toml"]);
-    checks.assert_status(
+    let report = run_doctor(&workspace, &["--config", "other.toml"]);
+    report.assert_status(
         "server",
         "warning",
         "a different value for registration than this command",

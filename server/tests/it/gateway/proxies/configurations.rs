@@ -97,8 +97,8 @@ impl Addresses<'_> {
 }
 
 impl Configuration {
-    /// Starts the proxy, with these options for the checks that require no scope. Writes its other
-    /// files to this directory.
+    /// Starts the proxy, with the given options for the checks that require no scope. Writes its
+    /// other files to `dir`.
     pub(super) fn start(
         self,
         addresses: &Addresses<'_>,

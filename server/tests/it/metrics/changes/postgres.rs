@@ -61,7 +61,7 @@ pub(super) async fn observe_outage(observer: &mut Observer) -> bool {
         blocked_requests.spawn(put_rule(token));
     }
     let is_waiting =
-        |scrape: &Scrape| scrape.value("belfry_postgres_waiting_requests", &[]) > Some(0.0);
+        |scrape: &Scrape| scrape.value("belfry_postgres_waiting_operations", &[]) > Some(0.0);
     watch.observe_until("a waiting request", scrape, is_waiting).await;
     locking_client.batch_execute("rollback").await.unwrap();
     for response in blocked_requests.join_all().await {

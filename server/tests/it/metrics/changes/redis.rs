@@ -1,4 +1,4 @@
-//! A server with Redis, which is stopped.
+//! Metrics during a Redis outage.
 
 use super::Observer;
 use crate::limits::nodes::start_private_redis;

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 
 use super::{Observer, Scrape, Watch};
 use crate::connections::Server;
-use crate::evaluation::work_limit::{expensive_event, expensive_rule};
+use crate::evaluation::work_budget::{expensive_event, expensive_rule};
 use crate::evaluation::{APPLICATION_SERVICE_SETTINGS, EVALUATE, EXPLAIN, members};
 use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestDatabase};
@@ -43,7 +43,7 @@ pub(super) async fn observe_events(observer: &mut Observer) {
         alice.get_rules("").await;
         alice.send("POST /api/v1/media", "").await;
     }
-    alice.put_rules_ok("global/override/slow", &expensive_rule()).await;
+    alice.put_rule_ok("global/override/slow", &expensive_rule()).await;
     read_unknown_scopes(service).await;
     sign_in(service).await;
     evaluate_and_explain(service).await;
@@ -119,7 +119,7 @@ pub(super) async fn observe_failures(observer: &mut Observer) {
     let rule = json!({ "actions": [] });
     let spawn_write = |user: &TestClient| {
         let (user, rule) = (user.clone(), rule.clone());
-        tokio::spawn(async move { user.put_rules_ok("global/room/!a:b", &rule).await })
+        tokio::spawn(async move { user.put_rule_ok("global/room/!a:b", &rule).await })
     };
     let scrape = async || service.metrics().await;
     let commit_count = |scrape: &Scrape| scrape.value("belfry_sqlite_commit_writes_count", &[]);

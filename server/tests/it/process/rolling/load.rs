@@ -22,6 +22,7 @@ pub(super) struct Load {
     account_token: String,
 }
 
+/// The counters and the stop flag that all clients share.
 #[derive(Default)]
 struct Shared {
     is_stopped: AtomicBool,
@@ -114,8 +115,8 @@ impl Load {
     }
 }
 
-/// Waits until the rule has this pattern. A node may have an older one in its cache until it
-/// receives the notification of the write.
+/// Waits until the rule has this pattern. A node may return an older, cached pattern until it is
+/// notified of the write.
 async fn wait_for_pattern(client: &Client, url: &str, token: &str, pattern: &str) {
     let start = Instant::now();
     loop {

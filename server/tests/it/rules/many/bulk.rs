@@ -17,8 +17,8 @@ on_both_engines! {
 
 async fn changes_are_made_in_order_and_in_all_scopes(service: Service) {
     let alice = service.user_client("alice").await;
-    alice.put_rules_ok("global/room/old", &minimal_rule("room")).await;
-    alice.put_rules_ok("device/tablet/room/only", &minimal_rule("room")).await;
+    alice.put_rule_ok("global/room/old", &minimal_rule("room")).await;
+    alice.put_rule_ok("device/tablet/room/only", &minimal_rule("room")).await;
     // Fills the cache, which must not return the old rules afterwards.
     alice.get_rules("").await;
     let mut put_below = put_change("global", "c");
@@ -101,7 +101,7 @@ async fn concurrent_bulk_and_single_changes_are_all_made(service: Service) {
             for round in 0..ROUNDS {
                 let id = format!("c{client}r{round}");
                 if client % 2 == 0 {
-                    alice.put_rules_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
+                    alice.put_rule_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
                     continue;
                 }
                 let pair = [put_change("global", &id), put_change("device/phone", &id)];

@@ -104,18 +104,18 @@ async fn a_rule_that_was_accepted_is_exported_and_imported() {
         json!({ "actions": [], "x": "x".repeat(bytes - base_bytes) })
     };
     let largest_path = format!("global/room/{}", "i".repeat(255));
-    alice.put_rules_ok(&largest_path, &rule_with_size(64 * 1024)).await;
+    alice.put_rule_ok(&largest_path, &rule_with_size(64 * 1024)).await;
 
     let growing_path = "global/room/a";
-    alice.put_rules_ok(growing_path, &rule_with_size(60 * 1024)).await;
+    alice.put_rule_ok(growing_path, &rule_with_size(60 * 1024)).await;
     let actions = |count: usize| json!({ "actions": vec!["notify"; count] });
-    let response = alice.put_rules(&format!("{growing_path}/actions"), &actions(1000)).await;
+    let response = alice.put_rule(&format!("{growing_path}/actions"), &actions(1000)).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     let set_actions = json!({ "changes": [{ "op": "set_actions", "kind": "room", "rule_id": "a",
         "actions": vec!["notify"; 1000] }] });
     let response = alice.post_rules("bulk", &set_actions).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
-    alice.put_rules_ok(&format!("{growing_path}/actions"), &actions(10)).await;
+    alice.put_rule_ok(&format!("{growing_path}/actions"), &actions(10)).await;
 
     bob.import(&alice.get_rules("export").await).await;
     assert_eq!(bob.export().await, alice.export().await);
@@ -143,7 +143,7 @@ async fn a_thousand_rules_are_exported_and_imported() {
     let rules_before = bob.get(&pushrules_path("")).await.text;
     let response = bob.post_rules("import", &import_body(1001)).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
-    // More than 1 MiB of rules, none of which is too large.
+    // More than 1 MiB of rules. No single rule is too large.
     let mut oversized_import = import_body(1000);
     for rule in oversized_import["global"]["content"].as_array_mut().unwrap() {
         rule["x"] = json!("x".repeat(1000));
@@ -152,7 +152,7 @@ async fn a_thousand_rules_are_exported_and_imported() {
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     assert_eq!(
         response.json()["error"],
-        "the rules of an account may take at most 1048576 bytes; \
+        "the rules of an account must not be larger than 1048576 bytes; \
         delete some, or shorten them"
     );
     // A body above the maximum size.
@@ -195,8 +195,8 @@ async fn an_account_can_send_one_large_body_at_a_time() {
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);
     let (poll_sender, poll_receiver) = tokio::sync::oneshot::channel::<()>();
-    let state = (receiver, Some(poll_sender));
-    let stream = futures_util::stream::unfold(state, async |(mut receiver, poll_sender)| {
+    let channels = (receiver, Some(poll_sender));
+    let stream = futures_util::stream::unfold(channels, async |(mut receiver, poll_sender)| {
         if let Some(poll_sender) = poll_sender {
             let _ = poll_sender.send(());
         }

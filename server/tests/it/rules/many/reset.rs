@@ -9,10 +9,10 @@ use crate::support::{Service, on_both_engines};
 
 on_both_engines! {
     crate::rules::start_unlimited_on:
-    all_rules_or_those_of_one_scope_are_reset,
+    reset_deletes_all_rules_or_those_in_one_scope,
 }
 
-async fn all_rules_or_those_of_one_scope_are_reset(service: Service) {
+async fn reset_deletes_all_rules_or_those_in_one_scope(service: Service) {
     let alice = service.user_client("alice").await;
     let (initial_rulesets, empty_export) = (alice.get_rules("").await, alice.export().await);
     add_rules(&alice).await;

@@ -36,8 +36,8 @@ async fn an_export_is_imported_by_another_account(service: Service) {
         })
     );
 
-    bob.put_rules_ok("global/room/old", &minimal_rule("room")).await;
-    bob.put_rules_ok("device/old/room/old", &minimal_rule("room")).await;
+    bob.put_rule_ok("global/room/old", &minimal_rule("room")).await;
+    bob.put_rule_ok("device/old/room/old", &minimal_rule("room")).await;
     bob.get_rules("").await;
     bob.import(&export).await;
     assert_eq!(bob.export().await, alice.export().await);
@@ -100,9 +100,9 @@ async fn the_response_with_all_rulesets_is_imported() {
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     add_rules(&alice).await;
     let mut rulesets = alice.get_rules("").await;
-    let foreign_rule = json!({ "rule_id": ".org.other.rule", "default": true, "enabled": false,
+    let unknown_builtin_rule = json!({ "rule_id": ".org.other.rule", "default": true, "enabled": false,
         "actions": [], "conditions": [] });
-    rulesets["global"]["override"].as_array_mut().unwrap().push(foreign_rule);
+    rulesets["global"]["override"].as_array_mut().unwrap().push(unknown_builtin_rule);
     bob.import(&rulesets).await;
     let mut expected = alice.export().await;
     // The response does not show this change, because it equals the default.

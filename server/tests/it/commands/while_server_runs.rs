@@ -3,7 +3,7 @@
 use super::Workspace;
 use crate::support::ServerProcess;
 
-fn assert_commands_succeed_next_to_a_server(workspace: &Workspace) {
+fn assert_commands_succeed_while_a_server_runs(workspace: &Workspace) {
     let _server = ServerProcess::start(workspace.path(), &workspace.flags());
 
     let output = workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
@@ -28,19 +28,20 @@ fn assert_commands_succeed_next_to_a_server(workspace: &Workspace) {
     workspace.run(&["token", "issue", "alice", "--app", "My bot"]);
 
     let apps = workspace.run(&["app", "list"]);
-    let titles: Vec<&str> = apps.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
-    assert_eq!(titles, ["Command line", "My bot"]);
+    let names: Vec<&str> = apps.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+    assert_eq!(names, ["Command line", "My bot"]);
     let id = apps.split('\t').next().unwrap();
     assert!(workspace.run(&["app", "show", id]).contains("name           Command line\n"));
     assert!(workspace.run(&["app", "disable", id]).ends_with("(Command line) disabled\n"));
     assert!(workspace.run(&["app", "show", id]).ends_with("state          disabled\n"));
     let message = workspace.run_failing(&["token", "issue", "alice"]);
     let expected =
-        format!("belfry: the app \"Command line\" is disabled; see belfry app enable {id}\n");
+        format!("belfry: the app \"Command line\" is disabled; run `belfry app enable {id}`\n");
     assert_eq!(message, expected);
     assert!(workspace.run(&["app", "enable", id]).ends_with("(Command line) enabled\n"));
 
     assert_eq!(workspace.run(&["token", "revoke", token]), "token revoked\n");
+    // Revoking again succeeds.
     assert_eq!(workspace.run(&["token", "revoke", token]), "token revoked\n");
 
     let output = workspace.run(&["app", "delete", id]);
@@ -48,15 +49,16 @@ fn assert_commands_succeed_next_to_a_server(workspace: &Workspace) {
         format!("app {id} (Command line) deleted: 1 token, 0 codes, 0 authorization requests\n");
     assert_eq!(output, expected);
     let message = workspace.run_failing(&["app", "delete", id]);
-    assert_eq!(message, format!("belfry: there is no app {id:?}; see belfry app list\n"));
+    assert_eq!(message, format!("belfry: there is no app {id:?}; run `belfry app list`\n"));
     assert_eq!(
         workspace.run(&["account", "delete", "alice"]),
-        "account alice deleted: 0 sessions, 1 token, 0 codes, 0 rulesets, 0 authorization requests\n"
+        "account alice deleted: 0 sessions, 1 token, 0 codes, 0 rulesets, 0 authorization requests, \
+         0 receivers, 0 delivery log lines\n"
     );
     let message = workspace.run_failing(&["account", "delete", "alice"]);
-    assert_eq!(message, "belfry: there is no account \"alice\"; see belfry account list\n");
+    assert_eq!(message, "belfry: there is no account \"alice\"; run `belfry account list`\n");
+    // `account add` releases the reserved name.
     let output = workspace.run(&["account", "add", "alice"]);
-    // The operator may reuse a name.
     assert!(output.starts_with("account alice added"), "{output}");
     assert_eq!(
         workspace.run_failing(&["token", "revoke", "x"]),
@@ -65,13 +67,13 @@ fn assert_commands_succeed_next_to_a_server(workspace: &Workspace) {
 }
 
 #[test]
-fn commands_succeed_next_to_a_server_on_sqlite() {
-    assert_commands_succeed_next_to_a_server(&Workspace::sqlite());
+fn commands_succeed_while_a_server_runs_on_sqlite() {
+    assert_commands_succeed_while_a_server_runs(&Workspace::sqlite());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_succeed_next_to_a_server_on_postgres() {
+async fn commands_succeed_while_a_server_runs_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
-        assert_commands_succeed_next_to_a_server(&workspace);
+        assert_commands_succeed_while_a_server_runs(&workspace);
     }
 }

@@ -28,8 +28,8 @@ pub(crate) fn expensive_event() -> Value {
 
 /// Adds an expensive rule above a cheap one.
 async fn put_expensive_and_cheap_rules(user: &TestClient) {
-    user.put_rules_ok("global/content/cake", &super::silent_rule("cake")).await;
-    user.put_rules_ok("global/override/slow", &expensive_rule()).await;
+    user.put_rule_ok("global/content/cake", &super::silent_rule("cake")).await;
+    user.put_rule_ok("global/override/slow", &expensive_rule()).await;
 }
 
 async fn work_exceeded_count(service: &Service) -> String {
@@ -46,7 +46,7 @@ async fn rules_that_take_too_much_work_do_not_match() {
     let mallory = service.user_client("mallory").await;
     let alice = service.user_client("alice").await;
     put_expensive_and_cheap_rules(&mallory).await;
-    alice.put_rules_ok("global/content/cake", &super::silent_rule("cake")).await;
+    alice.put_rule_ok("global/content/cake", &super::silent_rule("cake")).await;
 
     let explanation = mallory.explain(&json!({ "event": expensive_event() })).await;
     assert_eq!(explanation["rule"]["rule_id"], ".m.rule.message");

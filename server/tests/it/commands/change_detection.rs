@@ -1,4 +1,4 @@
-//! A running server notices changes by commands.
+//! A running server detects changes by commands.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use super::Workspace;
 use crate::support::process::belfry_command;
 use crate::support::{ServerProcess, on_both_engines};
 
-/// Far more than the second within which a server notices a change.
-const DEADLINE: Duration = Duration::from_mins(1);
+/// Far longer than the second that a server takes to detect a change.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A way to name the database.
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +85,8 @@ impl ServedWorkspace {
         let start = Instant::now();
         while self.token_status(token).await != expected {
             assert!(
-                start.elapsed() < DEADLINE,
-                "the server did not notice the change to {expected}"
+                start.elapsed() < TIMEOUT,
+                "the server did not detect the change to {expected}"
             );
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -99,7 +99,7 @@ impl ServedWorkspace {
     }
 }
 
-async fn assert_a_server_notices_changes_by_commands(workspace: Workspace) {
+async fn assert_a_server_detects_changes_by_commands(workspace: Workspace) {
     let served_workspace = ServedWorkspace::start(workspace);
     let find_password = |output: &str| {
         let password = output.lines().find_map(|line| line.strip_prefix("password: "));
@@ -167,18 +167,18 @@ async fn assert_a_server_notices_changes_by_commands(workspace: Workspace) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_notices_changes_by_commands_on_sqlite() {
-    assert_a_server_notices_changes_by_commands(Workspace::sqlite()).await;
+async fn a_server_detects_changes_by_commands_on_sqlite() {
+    assert_a_server_detects_changes_by_commands(Workspace::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_notices_changes_by_commands_on_postgres() {
+async fn a_server_detects_changes_by_commands_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
-        assert_a_server_notices_changes_by_commands(workspace).await;
+        assert_a_server_detects_changes_by_commands(workspace).await;
     }
 }
 
-/// Requests app tokens until the response has this status, because the server notices a change of
+/// Requests app tokens until the response has this status, because the server detects a change of
 /// the secret with a delay.
 async fn wait_for_token_status(
     served_workspace: &ServedWorkspace,
@@ -195,7 +195,7 @@ async fn wait_for_token_status(
         if response.status().as_u16() == expected {
             return;
         }
-        assert!(start.elapsed() < DEADLINE, "{} instead of {expected}", response.status());
+        assert!(start.elapsed() < TIMEOUT, "{} instead of {expected}", response.status());
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }

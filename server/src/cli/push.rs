@@ -1,0 +1,125 @@
+//! `belfry push …`
+
+mod advice;
+mod key;
+mod list;
+mod log;
+mod send_test;
+
+use std::io::{Write, stdout};
+
+use belfry_core::audit::AuditKind;
+use belfry_runtime::sealing::SealingKey;
+use belfry_store::{Account, Database, Store};
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+
+pub(super) use self::advice::advise_on_error;
+use super::account::find_account;
+use super::{CliError, DatabaseUse, command_events};
+use crate::config::Config;
+use crate::delivery::load_sealing_key;
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// List subscriptions and pushers: account, id, kind, app, origin, state, last success, last
+    /// failure, reason
+    List(list::List),
+    /// Send a test to the receivers of an account, and wait for the outcome: exit status 1 if one
+    /// was not delivered
+    Test(send_test::SendTest),
+    /// Show the delivery log of an account: time, event, rule, receiver, attempts, outcome, status,
+    /// error
+    Log(log::Log),
+    /// Remove a subscription or pusher
+    Remove(Remove),
+    /// Show the public VAPID keys, or add one
+    #[command(subcommand)]
+    Key(key::Command),
+}
+
+#[derive(Args)]
+pub(super) struct Remove {
+    /// Id of the receiver, from belfry push list
+    id: i64,
+    /// Account of the receiver, if several accounts have a receiver with this id
+    #[arg(long, value_name = "ACCOUNT")]
+    account: Option<String>,
+}
+
+impl Command {
+    pub(super) fn database_use(&self) -> DatabaseUse {
+        match self {
+            Self::List(_) | Self::Log(_) => DatabaseUse::Read,
+            Self::Key(key) => key.database_use(),
+            Self::Test(_) | Self::Remove(_) => DatabaseUse::Write,
+        }
+    }
+
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
+        match self {
+            Self::List(list) => list.run(store, config, now).await,
+            Self::Test(test) => test.run(store, config, now).await,
+            Self::Log(log) => log.run(store, config).await,
+            Self::Remove(remove) => remove.run(store, config, now).await,
+            Self::Key(key) => key.run(store, config, now).await,
+        }
+    }
+}
+
+impl Remove {
+    async fn run(self, store: &Store, config: &Config, now: Timestamp) -> Result<(), CliError> {
+        let id = self.id;
+        let mut owners = store.receiver_owners(id).await?;
+        if let Some(account) = &self.account {
+            let account = find_account(store, config, account).await?;
+            owners.retain(|owner| owner.account_id == account.id);
+            if owners.is_empty() {
+                return Err(not_found_error(&account, id));
+            }
+        }
+        let owner = match &owners[..] {
+            [] => return Err(format!("there is no receiver {id}; run `belfry push list`").into()),
+            [owner] => owner,
+            _ => {
+                let names: Vec<&str> = owners.iter().map(|owner| &*owner.account).collect();
+                let names = names.join(", ");
+                return Err(format!(
+                    "several accounts have a receiver {id}: {names}; add --account NAME"
+                )
+                .into());
+            }
+        };
+        let events = command_events(now, AuditKind::ReceiverRemove);
+        // If its client removes it in the meantime, it is gone, too.
+        store.delete_receiver(&events, owner.account_id, id).await?;
+        Ok(writeln!(stdout(), "receiver {id} of {} removed", owner.account)?)
+    }
+}
+
+fn not_found_error(account: &Account, id: i64) -> CliError {
+    let name = &account.name;
+    format!("{name} has no receiver {id}; run `belfry push list {name}`").into()
+}
+
+/// Reads the sealing key. Returns an error if delivery is off.
+fn read_sealing_key(config: &Config) -> Result<SealingKey, CliError> {
+    let (Some(_), Some(path)) = (&config.push.contact, config.sealing_key_path()) else {
+        let advice =
+            "set push.contact, such as \"mailto:ops@ring.example\", and restart the server";
+        return Err(format!("delivery is off: {advice}").into());
+    };
+    let advice = match config.database() {
+        Database::Sqlite(_) => "in a new installation, `belfry serve` creates it",
+        Database::Postgres(_) => "in a new installation, create it with `belfry key new`",
+    };
+    load_sealing_key(&path, false).map_err(|error| match path.try_exists() {
+        Ok(false) => format!("{error}; {advice}").into(),
+        _ => error.into(),
+    })
+}

@@ -1,0 +1,114 @@
+//! `belfry push key`
+
+use belfry_core::audit::AuditKind;
+use belfry_delivery::vapid_keys::{add_key, is_readable};
+use belfry_runtime::sealing::SealingKey;
+use belfry_store::{Store, VapidKeyUse};
+use clap::Subcommand;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::read_sealing_key;
+use crate::cli::output::{Table, print};
+use crate::cli::{CliError, DatabaseUse, command_events};
+use crate::config::Config;
+
+#[derive(Subcommand)]
+pub(in crate::cli) enum Command {
+    /// Show the public keys: key, creation time, receivers, state
+    Show {
+        /// Print each key as a line of JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a key, which clients use for new subscriptions
+    New {
+        /// Add it even if the newest key cannot be opened, because its sealing key is lost
+        #[arg(long)]
+        lost_sealing_key: bool,
+    },
+}
+
+const HEADERS: [&str; 4] = ["key", "created", "receivers", "state"];
+
+impl Command {
+    pub(super) fn database_use(&self) -> DatabaseUse {
+        match self {
+            Self::Show { .. } => DatabaseUse::Read,
+            Self::New { .. } => DatabaseUse::Write,
+        }
+    }
+
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
+        let sealing_key = read_sealing_key(config)?;
+        match self {
+            Self::Show { json } => show_keys(store, &sealing_key, json).await,
+            Self::New { lost_sealing_key } => {
+                add_new_key(store, &sealing_key, lost_sealing_key, now).await
+            }
+        }
+    }
+}
+
+async fn add_new_key(
+    store: &Store,
+    sealing_key: &SealingKey,
+    is_sealing_key_lost: bool,
+    now: Timestamp,
+) -> Result<(), CliError> {
+    let keys = store.vapid_keys().await?;
+    let newest_key = keys.last();
+    // Nodes with the right sealing key would no longer start.
+    if !is_sealing_key_lost && newest_key.is_some_and(|key| !is_readable(sealing_key, key)) {
+        return Err("the newest VAPID key was sealed with a different sealing key: check \
+                    secret_key_file; if that sealing key is lost, add --lost-sealing-key"
+            .into());
+    }
+    let replaced_key = newest_key.map(|key| key.public_key.as_str());
+    let events = command_events(now, AuditKind::VapidKeyAdd);
+    let added_key = add_key(store, &events, sealing_key, replaced_key, now).await?;
+    let added_key = added_key.ok_or(
+        "a different process added a key in the meantime; run `belfry push key show`, and repeat \
+         the command if you need one more",
+    )?;
+    Ok(print(&format!(
+        "VAPID key {added_key} added\nrunning servers use it for new subscriptions within ten \
+         seconds\nreceivers that subscribed with an old key keep it until they are gone\n"
+    ))?)
+}
+
+async fn show_keys(store: &Store, sealing_key: &SealingKey, json: bool) -> Result<(), CliError> {
+    let keys = store.vapid_key_uses().await?;
+    let newest_key = keys.last().map(|row| row.key.public_key.as_str());
+    let state = |row: &VapidKeyUse| {
+        if !is_readable(sealing_key, &row.key) {
+            "unreadable"
+        } else if newest_key == Some(&row.key.public_key) {
+            "newest"
+        } else {
+            "old"
+        }
+    };
+    let to_columns = |row: &VapidKeyUse| {
+        vec![
+            row.key.public_key.clone(),
+            row.created_at.to_string(),
+            row.receivers.to_string(),
+            state(row).to_owned(),
+        ]
+    };
+    let to_json = |row: &VapidKeyUse| {
+        json!({
+            "public_key": row.key.public_key,
+            "created_at": row.created_at.to_string(),
+            "receivers": row.receivers,
+            "state": state(row),
+        })
+    };
+    Ok(print(&Table::new(&HEADERS, json).format_page(&keys, to_columns, to_json))?)
+}

@@ -1,0 +1,86 @@
+//! `belfry push list`
+
+use belfry_store::{ListedReceiver, Store, StoredReceiver};
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::cli::account::find_account;
+use crate::cli::output::ListOptions;
+use crate::cli::{CliError, or_dash, or_never};
+use crate::config::Config;
+
+#[derive(Args)]
+pub(in crate::cli) struct List {
+    /// Account: its name, id, e-mail address or user id [default: all accounts]
+    #[arg(value_name = "ACCOUNT")]
+    account: Option<String>,
+    #[command(flatten)]
+    options: ListOptions,
+}
+
+impl List {
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
+        let account_id = match &self.account {
+            Some(argument) => Some(find_account(store, config, argument).await?.id),
+            None => None,
+        };
+        let read_page = async |last_row: Option<&ListedReceiver>, limit| {
+            let after = last_row.map(|row| (row.receiver.account_id, row.receiver.id));
+            store.listed_receivers(account_id, after, limit, now).await
+        };
+        self.options.print(&HEADERS, read_page, to_columns, to_json).await
+    }
+}
+
+const HEADERS: [&str; 9] =
+    ["account", "id", "kind", "app", "origin", "state", "last success", "last failure", "reason"];
+
+/// Returns the columns in the order of [`HEADERS`]. The rest of the URL is not shown, because
+/// anyone who knows it can send messages to the device.
+fn to_columns(row: &ListedReceiver) -> Vec<String> {
+    let receiver = &row.receiver;
+    vec![
+        row.account.clone(),
+        receiver.id.to_string(),
+        receiver.protocol.as_str().to_owned(),
+        format_app(row),
+        receiver.origin.clone(),
+        row.state().as_str().to_owned(),
+        or_never(receiver.succeeded_at),
+        or_never(receiver.failed_at),
+        or_dash(receiver.failure.as_ref()),
+    ]
+}
+
+fn to_json(row: &ListedReceiver) -> Value {
+    let StoredReceiver { id, account_id, protocol, origin, .. } = &row.receiver;
+    json!({
+        "account": row.account,
+        "account_id": account_id.to_string(),
+        "id": id.to_string(),
+        "kind": protocol.as_str(),
+        "app": row.app(),
+        "device": row.device(),
+        "origin": origin,
+        "vapid_key": row.receiver.vapid_key,
+        "state": row.state().as_str(),
+        "created_at": row.receiver.created_at.to_string(),
+        "succeeded_at": row.receiver.succeeded_at.map(|time| time.to_string()),
+        "failed_at": row.receiver.failed_at.map(|time| time.to_string()),
+        "failure": row.receiver.failure,
+    })
+}
+
+/// Formats the app, with the device of a pusher: `Example (Phone)`.
+pub(super) fn format_app(row: &ListedReceiver) -> String {
+    match (row.app(), row.device()) {
+        (Some(app), Some(device)) => format!("{app} ({device})"),
+        (app, _) => or_dash(app),
+    }
+}

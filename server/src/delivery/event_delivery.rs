@@ -1,0 +1,94 @@
+//! Deliveries of an event to one account's receivers, as `explain` reports them.
+
+use belfry_core::rules::explain::Explanation;
+use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery, Store, StoreError};
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// Maximum number of deliveries in a response.
+const MAX_DELIVERIES: i64 = 100;
+
+/// The response of `explain`: the explanation of an evaluation, and the event's deliveries.
+#[derive(Debug, Serialize)]
+pub struct ExplainResponse<'a> {
+    /// The explanation.
+    #[serde(flatten)]
+    pub explanation: &'a Explanation<'a>,
+    /// The deliveries; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deliveries: Vec<EventDelivery>,
+}
+
+/// A delivery of an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EventDelivery {
+    /// The receiver; null if it may no longer get messages.
+    pub receiver: Option<ReceiverSummary>,
+    /// `waiting`, or the outcome.
+    pub state: &'static str,
+    /// The number of attempts.
+    pub attempts: i64,
+    /// The HTTP status of the last response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<i64>,
+    /// Reason why the last attempt failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The time of acceptance, in Unix milliseconds like the other times.
+    pub accepted_ts: i64,
+    /// The due time of the next attempt, while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_attempt_ts: Option<i64>,
+    /// The time at which it finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_ts: Option<i64>,
+}
+
+/// The kind and name of a receiver.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReceiverSummary {
+    /// The name of its [`Protocol`](belfry_core::push::receiver::Protocol).
+    pub kind: &'static str,
+    /// The names of the app and the device.
+    pub name: String,
+}
+
+impl EventDelivery {
+    /// Loads the newest 100 of an account's deliveries of an event. There are none without an event
+    /// id.
+    pub async fn load_all(
+        store: &Store,
+        account_id: i64,
+        event_id: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<Self>, StoreError> {
+        let Some(event_id) = event_id else { return Ok(Vec::new()) };
+        let deliveries = store.delivery_log(account_id, Some(event_id), MAX_DELIVERIES).await?;
+        if deliveries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let receivers = store.live_receivers(account_id, now).await?;
+        let deliveries = deliveries.into_iter();
+        Ok(deliveries.map(|delivery| Self::new(delivery, &receivers)).collect())
+    }
+
+    fn new(delivery: LoggedDelivery, receivers: &[ListedReceiver]) -> Self {
+        let receiver = receivers.iter().find(|listed| listed.receiver.id == delivery.receiver_id);
+        Self {
+            receiver: receiver.map(|listed| ReceiverSummary {
+                kind: listed.receiver.protocol.as_str(),
+                name: listed.name(),
+            }),
+            state: delivery.outcome.map_or("waiting", DeliveryOutcome::as_str),
+            attempts: delivery.attempts,
+            status: delivery.status,
+            error: delivery.error,
+            accepted_ts: delivery.created_at.as_millisecond(),
+            next_attempt_ts: match delivery.outcome {
+                None => Some(delivery.due_at.as_millisecond()),
+                Some(_) => None,
+            },
+            finished_ts: delivery.finished_at.map(Timestamp::as_millisecond),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Messages that are stored for their recipients.
+
+use std::time::Duration;
+
+use belfry_core::push::message::{DeliveryDetails, Message};
+use belfry_core::secret::Sha256Digest;
+use belfry_delivery::sealed::seal_message;
+use belfry_runtime::random;
+use belfry_runtime::sealing::SealingKey;
+use belfry_store::{NewDelivery, NewMessage, Store, StoreError, StoredReceiver};
+use jiff::Timestamp;
+use serde_json::json;
+
+/// The event id of messages that request a device's acknowledgement.
+pub(crate) const ACK_EVENT_ID: &str = "ack";
+
+/// Maximum number of deliveries that are stored in one transaction, so that it ends before the
+/// database's timeout. After a failure, a repeated request stores the rest.
+const MAX_BATCH: usize = 10_000;
+
+/// A message to be stored, with the properties that its deliveries share.
+pub(crate) struct OutgoingMessage<'a> {
+    pub(crate) content: Message,
+    /// The id of the application service that sends it; empty for messages of this server.
+    pub(crate) source: &'a str,
+    /// The time after which it is no longer sent.
+    pub(crate) ttl: Duration,
+}
+
+/// A receiver of a message.
+pub(crate) struct Recipient {
+    pub(crate) account_id: i64,
+    pub(crate) receiver_id: i64,
+    pub(crate) origin: String,
+    pub(crate) details: DeliveryDetails,
+}
+
+impl From<&StoredReceiver> for Recipient {
+    fn from(receiver: &StoredReceiver) -> Self {
+        Self {
+            account_id: receiver.account_id,
+            receiver_id: receiver.id,
+            origin: receiver.origin.clone(),
+            details: DeliveryDetails::default(),
+        }
+    }
+}
+
+impl OutgoingMessage<'_> {
+    /// Stores the message for these recipients. Returns the number of its deliveries, including
+    /// those that an earlier request with the same deduplication keys has stored.
+    pub(crate) async fn store(
+        &self,
+        store: &Store,
+        sealing_key: &SealingKey,
+        recipients: Vec<Recipient>,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let deliveries: Vec<NewDelivery> =
+            recipients.into_iter().map(|recipient| self.delivery(recipient, now)).collect();
+        let mut accepted = 0;
+        for batch in deliveries.chunks(MAX_BATCH) {
+            // Each batch has a separate message, which is deleted with its last delivery.
+            let id = random::hex_id();
+            let content = seal_message(sealing_key, &id, &self.content);
+            accepted += store.enqueue(&NewMessage { id, content }, batch, now).await?;
+        }
+        Ok(accepted)
+    }
+
+    fn delivery(&self, recipient: Recipient, now: Timestamp) -> NewDelivery {
+        let (kind, event_id) = match &self.content {
+            Message::Event(event) => ("notify", event.event_id.clone()),
+            Message::Notification(notification) => ("notification", notification.id.to_string()),
+            Message::Ack { .. } => ("ack", ACK_EVENT_ID.to_owned()),
+            Message::Test { id, .. } => ("test", id.clone()),
+        };
+        let Recipient { account_id, receiver_id, details, .. } = recipient;
+        let key = json!([kind, self.source, event_id, account_id, receiver_id]);
+        NewDelivery {
+            dedup_key: Sha256Digest::compute(&key.to_string()),
+            account_id,
+            receiver_id,
+            event_id,
+            details,
+            expires_at: now.checked_add(self.ttl).unwrap_or(now),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Pushers of Matrix clients.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use belfry_core::audit::AuditKind;
+use belfry_core::push::message::Message;
+use belfry_core::push::pusher::{
+    ACK_LIFETIME, ActivationRequest, NewPusher, PendingAck, PusherError, PusherRequest,
+};
+use belfry_core::push::receiver::{Pusher, ReceiverDocument, ReceiverSecrets};
+use belfry_core::rules::RuleAccess;
+use belfry_core::secret::Sha256Digest;
+use belfry_delivery::web_push::encryption::check_public_key;
+use belfry_runtime::random;
+use belfry_store::{StoredReceiver, WriteOutcome};
+use serde_json::{Value, json};
+
+use crate::app::AppState;
+use crate::delivery::outgoing::OutgoingMessage;
+use crate::delivery::registration::{NewDevice, Registration};
+use crate::delivery::{Delivery, EnqueueError};
+use crate::http::error::MatrixError;
+use crate::http::extract::audit::RequestAudit;
+use crate::http::extract::body::FullBody;
+use crate::http::extract::requester::Requester;
+use crate::http::json::Json;
+
+/// `GET capabilities`
+pub(crate) async fn capabilities(
+    State(state): State<Arc<AppState>>,
+    _requester: Requester,
+) -> Json<Value> {
+    let mut capabilities = json!({ "m.change_password": { "enabled": false } });
+    if let Some(public_key) = state.vapid_key() {
+        let web_push = json!({ "enabled": true, "vapid": public_key });
+        capabilities["m.webpush"] = web_push.clone();
+        capabilities["org.matrix.msc4174.webpush"] = web_push;
+    }
+    Json(json!({ "capabilities": capabilities }))
+}
+
+/// `GET pushers`: the pushers of the user.
+pub(crate) async fn list_pushers(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+) -> Result<Json<Value>, MatrixError> {
+    requester.require_access(RuleAccess::Read)?;
+    let receivers = state.store.receivers(requester.account_id, requester.now).await?;
+    let to_json = |receiver: &StoredReceiver| match &receiver.document {
+        ReceiverDocument::Pusher(pusher) => {
+            Some(pusher.to_json(receiver.pending_ack.is_none(), None))
+        }
+        ReceiverDocument::Subscription(_) => None,
+    };
+    Ok(Json(json!({ "pushers": receivers.iter().filter_map(to_json).collect::<Vec<_>>() })))
+}
+
+/// `POST pushers/set`: creates, replaces or deletes a pusher. A new one for Web Push gets no
+/// messages until its client has acknowledged the first.
+pub(crate) async fn set_pusher(
+    State(state): State<Arc<AppState>>,
+    audit: RequestAudit,
+    requester: Requester,
+    FullBody(body): FullBody,
+) -> Result<Response, MatrixError> {
+    requester.require_access(RuleAccess::Write)?;
+    let delivery = state.delivery.as_ref().ok_or(MatrixError::DeliveryOff)?;
+    let receivers = state.store.receivers(requester.account_id, requester.now).await?;
+    let find_receiver = |app_id: &str, pushkey: &str| {
+        receivers.iter().find(|receiver| {
+            as_pusher(receiver)
+                .is_some_and(|pusher| pusher.app_id == app_id && pusher.pushkey == pushkey)
+        })
+    };
+    match PusherRequest::parse(&body, &delivery.addresses)? {
+        PusherRequest::Delete { app_id, pushkey } => {
+            if let Some(receiver) = find_receiver(&app_id, &pushkey) {
+                let events = audit.success_event(AuditKind::ReceiverRemove).into();
+                state.store.delete_receiver(&events, requester.account_id, receiver.id).await?;
+            }
+            Ok(Json(json!({})).into_response())
+        }
+        PusherRequest::Set(pusher) => {
+            if let Some(keys) = &pusher.keys {
+                check_public_key(keys).map_err(PusherError::Key)?;
+            }
+            let existing = find_receiver(&pusher.pusher.app_id, &pusher.pusher.pushkey);
+            add_pusher(&state, &audit, &requester, delivery, *pusher, existing).await
+        }
+    }
+}
+
+fn as_pusher(receiver: &StoredReceiver) -> Option<&Pusher> {
+    match &receiver.document {
+        ReceiverDocument::Pusher(pusher) => Some(pusher),
+        ReceiverDocument::Subscription(_) => None,
+    }
+}
+
+/// Registers a pusher. For a new one for Web Push, sends the token that its client must return to
+/// activate it.
+async fn add_pusher(
+    state: &AppState,
+    audit: &RequestAudit,
+    requester: &Requester,
+    delivery: &Delivery,
+    new_pusher: NewPusher,
+    existing: Option<&StoredReceiver>,
+) -> Result<Response, MatrixError> {
+    let NewPusher { pusher, endpoint, keys } = new_pusher;
+    let (account_id, now) = (requester.account_id, requester.now);
+    let ack_token = pusher.requires_ack().then(|| random::secret(now));
+    let device = NewDevice {
+        account_id,
+        token: requester.token_key,
+        document: ReceiverDocument::Pusher(pusher.clone()),
+        secrets: ReceiverSecrets { auth: keys.map(|keys| keys.auth_text()), access_token: None },
+        origin: endpoint.serialized_origin(),
+        pending_ack: ack_token.as_ref().map(|token| PendingAck {
+            digest: Sha256Digest::compute(token.reveal()),
+            expires_at: now.checked_add(ACK_LIFETIME).unwrap_or(now),
+        }),
+    };
+    let events = audit.success_event(AuditKind::ReceiverAdd).into();
+    let registration = delivery.register(&state.store, &events, device, existing, now).await?;
+    match (registration, ack_token) {
+        (Registration::NotFound, _) => Err(MatrixError::UnknownToken),
+        (Registration::Added(recipient), Some(token)) => {
+            let ack_token = token.reveal().to_owned();
+            let content = Message::Ack { app_id: pusher.app_id, ack_token };
+            let message = OutgoingMessage { content, source: "", ttl: ACK_LIFETIME };
+            if delivery.enqueue(&state.store, &message, vec![recipient], now).await? == 0 {
+                return Err(EnqueueError::QueueFull.into());
+            }
+            Ok((StatusCode::CREATED, Json(json!({}))).into_response())
+        }
+        (Registration::Added(_), None) | (Registration::Renewed, _) => {
+            take_push_key(state, audit, account_id, &pusher).await?;
+            Ok(Json(json!({})).into_response())
+        }
+    }
+}
+
+/// Deletes the pushers of other accounts with the app id and push key of an active pusher, because
+/// a device that changes its user keeps its push key. With `append`, its client shares the key.
+async fn take_push_key(
+    state: &AppState,
+    audit: &RequestAudit,
+    account_id: i64,
+    pusher: &Pusher,
+) -> Result<(), MatrixError> {
+    if pusher.append {
+        return Ok(());
+    }
+    let events = audit.success_event(AuditKind::ReceiverTakeover).into();
+    let Pusher { app_id, pushkey, .. } = pusher;
+    let protocol = pusher.protocol();
+    state.store.remove_push_key_of_others(&events, account_id, app_id, pushkey, protocol).await?;
+    Ok(())
+}
+
+/// `POST pushers/ack`: activates a pusher for Web Push.
+pub(crate) async fn acknowledge_pusher(
+    State(state): State<Arc<AppState>>,
+    audit: RequestAudit,
+    requester: Requester,
+    FullBody(body): FullBody,
+) -> Result<Json<Value>, MatrixError> {
+    requester.require_access(RuleAccess::Write)?;
+    let request = ActivationRequest::parse(&body)?;
+    let Requester { account_id, now, .. } = requester;
+    let receivers = state.store.receivers(account_id, now).await?;
+    let pushers = receivers
+        .iter()
+        .filter_map(|receiver| Some((receiver.id, as_pusher(receiver)?, receiver.pending_ack)));
+    let (id, pusher) = request.find_pusher(pushers, now)?;
+    match state.store.activate_receiver(account_id, id, request.digest()).await? {
+        WriteOutcome::Written => take_push_key(&state, &audit, account_id, pusher).await?,
+        WriteOutcome::NotFound => return Err(MatrixError::UnknownAckToken),
+    }
+    Ok(Json(json!({})))
+}

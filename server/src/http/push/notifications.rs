@@ -1,0 +1,90 @@
+//! `POST …/app/v1/notifications`: delivers a notification to the subscriptions of an account.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use belfry_core::matrix;
+use belfry_core::push::message::Message;
+use belfry_core::push::notify_request::{AccountName, NotificationRequest};
+use belfry_core::push::receiver::{ReceiverDocument, Subscription};
+use belfry_core::rules::evaluation_request::EvaluateRequest;
+use belfry_store::StoredReceiver;
+use serde_json::{Value, json};
+
+use super::member_evaluation::MemberEvaluation;
+use crate::app::AppState;
+use crate::auth::application_services::ApplicationService;
+use crate::delivery::outgoing::{OutgoingMessage, Recipient};
+use crate::http::error::MatrixError;
+use crate::http::extract::body::FullBody;
+use crate::http::extract::requester::RequestingService;
+use crate::http::json::Json;
+
+/// Accepts a message for each subscription of the account whose settings admit the notification,
+/// unless the account has silenced everything. When the response is sent, the messages are durable.
+/// A repeated request with the same id delivers nothing twice.
+pub(crate) async fn notify_account(
+    State(state): State<Arc<AppState>>,
+    RequestingService(service): RequestingService,
+    FullBody(body): FullBody,
+) -> Result<Json<Value>, MatrixError> {
+    let delivery = state.delivery.as_ref().ok_or(MatrixError::DeliveryOff)?;
+    let request = NotificationRequest::parse(&body)?;
+    let (account_id, user_id) = find_account(&state, &service, &request.account).await?;
+    let now = state.clock.now();
+    let receivers = state.store.receivers_of_accounts(&[account_id], now).await?;
+    let is_wanted = |receiver: &StoredReceiver| match &receiver.document {
+        ReceiverDocument::Subscription(Subscription { settings, .. }) => {
+            settings.admits(&request.message.notification_type, request.relationship)
+        }
+        ReceiverDocument::Pusher(_) => false,
+    };
+    let recipients: Vec<Recipient> =
+        receivers.iter().filter(|receiver| is_wanted(receiver)).map(Recipient::from).collect();
+    if recipients.is_empty() || is_silenced(&state, &service, request.evaluation(&user_id)).await? {
+        return Ok(Json(json!({ "accepted": 0 })));
+    }
+    let content = Message::Notification(request.message);
+    let message = OutgoingMessage { content, source: &service.id, ttl: request.ttl };
+    let accepted = delivery.enqueue(&state.store, &message, recipients, now).await?;
+    Ok(Json(json!({ "accepted": accepted })))
+}
+
+/// Returns the id and the user id of an account in the namespaces of the service.
+async fn find_account(
+    state: &AppState,
+    service: &ApplicationService,
+    name: &AccountName,
+) -> Result<(i64, String), MatrixError> {
+    let server_name = state.server_name();
+    let (id, user_id) = match name {
+        AccountName::Id(id) => {
+            let account = state.store.account(*id).await?.ok_or(MatrixError::NoAccount)?;
+            (account.id, matrix::user_id(&account.name, server_name))
+        }
+        AccountName::UserId(user_id) => {
+            let name = matrix::localpart(user_id, server_name)
+                .ok_or_else(|| MatrixError::OtherServer(server_name.to_owned()))?;
+            let account = state.store.token_account(name).await?.ok_or(MatrixError::NoAccount)?;
+            (account.id, user_id.clone())
+        }
+    };
+    let name = matrix::localpart(&user_id, server_name).unwrap_or_default();
+    if service.may_act_for(name, &user_id) {
+        Ok((id, user_id))
+    } else {
+        Err(MatrixError::OutsideNamespace)
+    }
+}
+
+/// Returns whether the rules of the user silence the event.
+async fn is_silenced(
+    state: &Arc<AppState>,
+    service: &ApplicationService,
+    request: EvaluateRequest,
+) -> Result<bool, MatrixError> {
+    let slot = state.evaluation_pool.enter()?;
+    let evaluation = MemberEvaluation::new(request, None, state.clock.now());
+    let evaluation = evaluation.run(state, &slot, service).await?;
+    Ok(evaluation.is_silenced())
+}

@@ -1,0 +1,40 @@
+//! `POST …/app/v1/notify`: evaluates an event for many members of a room, and delivers it to their
+//! pushers.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use belfry_core::push::message::Message;
+use belfry_core::push::notify_request::NotifyRequest;
+
+use super::member_evaluation::{MAX_BODY_BYTES, MemberEvaluation};
+use crate::app::AppState;
+use crate::delivery::outgoing::OutgoingMessage;
+use crate::http::error::MatrixError;
+use crate::http::extract::body::FullBody;
+use crate::http::extract::requester::RequestingService;
+use crate::http::json::JsonBytes;
+
+/// Evaluates an event for many members, and stores a message for each pusher to be notified. When
+/// the response is sent, the messages are durable. A repeated request with the same event id
+/// delivers nothing twice.
+pub(crate) async fn notify(
+    State(state): State<Arc<AppState>>,
+    RequestingService(service): RequestingService,
+    request: Request,
+) -> Result<Response, MatrixError> {
+    let FullBody(body) = FullBody::read_at_most(MAX_BODY_BYTES, request, &state).await?;
+    let delivery = state.delivery.as_ref().ok_or(MatrixError::DeliveryOff)?;
+    let slot = state.evaluation_pool.enter()?;
+    let request = slot.run(move || NotifyRequest::parse(&body)).await??;
+    let NotifyRequest { evaluation, counts, message, ttl } = request;
+    let now = state.clock.now();
+    let evaluation = MemberEvaluation::new(evaluation, Some(counts), now);
+    let mut evaluation = evaluation.run(&state, &slot, &service).await?;
+    let message = OutgoingMessage { content: Message::Event(message), source: &service.id, ttl };
+    let recipients = evaluation.take_recipients();
+    let accepted = delivery.enqueue(&state.store, &message, recipients, now).await?;
+    let response = slot.run(move || evaluation.to_json(Some(accepted))).await?;
+    Ok(JsonBytes(response.into()).into_response())
+}

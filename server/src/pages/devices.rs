@@ -1,0 +1,173 @@
+//! The devices that get the account's notifications, and the latest deliveries.
+
+mod failure;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use askama::Template;
+use belfry_core::push::receiver::{Protocol, ReceiverState};
+use belfry_core::rules::{Rule, RuleKind};
+use belfry_core::text::escape_invisible;
+use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery};
+use jiff::Timestamp;
+
+use self::failure::describe_failure;
+use super::rules::rule_title;
+use super::text::truncate;
+use super::timed_text::{TimeFormat, TimedText};
+use super::{AccountNav, AuthenticationError, Form, Layout};
+use crate::delivery::outgoing::ACK_EVENT_ID;
+use crate::delivery::test_message::{TestText, is_test};
+use crate::language::isolate;
+
+/// The maximum number of characters shown of a name or an event id.
+const MAX_NAME_CHARS: usize = 100;
+
+/// `templates/devices.html`. Posts `device`, a receiver's id, and `change`: `test` or `remove`.
+#[derive(Clone, Template)]
+#[template(path = "devices.html")]
+pub struct DevicesPage<'a> {
+    pub layout: Layout<'a>,
+    pub nav: AccountNav,
+    pub form: Form<'a>,
+    /// False if this server delivers no notifications.
+    pub is_delivery_on: bool,
+    pub devices: &'a [ListedReceiver],
+    /// The latest deliveries, the newest first.
+    pub deliveries: &'a [ListedDelivery],
+    pub now: Timestamp,
+    /// Time until the next test is allowed, if one was rejected.
+    pub retry_after: Option<Duration>,
+}
+
+/// A delivery, with the rule that caused it.
+pub struct ListedDelivery {
+    pub delivery: LoggedDelivery,
+    /// The rule and its kind, if it still exists.
+    pub rule: Option<(RuleKind, Rule)>,
+}
+
+/// Returns the text that a test shows on the device.
+pub fn device_test_text(layout: &Layout<'_>) -> TestText {
+    let (title, body) = (layout.title.to_owned(), layout.text("devices-test-body").into_owned());
+    TestText { title, body }
+}
+
+impl DevicesPage<'_> {
+    /// Returns the reason why a test was not sent.
+    fn rejection(&self) -> Option<String> {
+        let retry_after = self.retry_after?;
+        Some(AuthenticationError::TooManyAttempts(retry_after).text(&self.layout))
+    }
+
+    fn device_name(device: &ListedReceiver) -> String {
+        shorten(&device.name())
+    }
+
+    /// Returns the kind of a device and the host of its push service.
+    fn device_kind(&self, device: &ListedReceiver) -> String {
+        let key = match device.receiver.protocol {
+            Protocol::Mastodon => "devices-mastodon",
+            Protocol::Gateway => "devices-gateway",
+            Protocol::WebPush => "devices-web-push",
+        };
+        self.layout.language.text_with(key, "host", &*device.host())
+    }
+
+    fn registration_date(&self, device: &ListedReceiver) -> TimedText {
+        TimedText::new(&self.layout, "apps-since", device.receiver.created_at, TimeFormat::Day)
+    }
+
+    /// Returns the reason why a device gets no messages.
+    fn inactive_mark(&self, device: &ListedReceiver) -> Option<Cow<'static, str>> {
+        match device.state() {
+            ReceiverState::Unacknowledged => Some(self.layout.text("devices-waiting")),
+            ReceiverState::Disabled => Some(self.layout.text("devices-disabled")),
+            ReceiverState::Active | ReceiverState::Ended => None,
+        }
+    }
+
+    /// Returns the text about the last delivered message.
+    fn last_success(&self, device: &ListedReceiver) -> Option<TimedText> {
+        let time = device.receiver.succeeded_at?;
+        Some(self.timed_text("devices-delivered", time))
+    }
+
+    /// Returns the time and the reason of the last failure, unless a message was delivered later.
+    fn last_failure(&self, device: &ListedReceiver) -> Option<(TimedText, String)> {
+        let receiver = &device.receiver;
+        let time = receiver.failed_at.filter(|time| Some(*time) >= receiver.succeeded_at)?;
+        let reason =
+            describe_failure(&self.layout, receiver.failure.as_deref().unwrap_or_default());
+        Some((self.timed_text("devices-failed", time), reason))
+    }
+
+    fn can_test(&self, device: &ListedReceiver) -> bool {
+        self.is_delivery_on && device.state() == ReceiverState::Active
+    }
+
+    /// Returns the subject of a delivery: the title of its rule, unless it is a test or requests an
+    /// acknowledgement.
+    fn delivery_title(&self, listed: &ListedDelivery) -> String {
+        let event_id = &*listed.delivery.event_id;
+        match &listed.rule {
+            Some((kind, rule)) => rule_title(*kind, rule, &self.layout),
+            None if is_test(event_id) => self.layout.text("deliveries-test").into_owned(),
+            None if event_id == ACK_EVENT_ID => self.layout.text("deliveries-ack").into_owned(),
+            None => self.layout.text("deliveries-other").into_owned(),
+        }
+    }
+
+    /// Returns the id that the product gave the event or notification.
+    fn event_id(listed: &ListedDelivery) -> Option<String> {
+        let event_id = &*listed.delivery.event_id;
+        (event_id != ACK_EVENT_ID && !is_test(event_id)).then(|| shorten(event_id))
+    }
+
+    fn delivery_device(&self, listed: &ListedDelivery) -> String {
+        let id = listed.delivery.receiver_id;
+        match self.devices.iter().find(|device| device.receiver.id == id) {
+            Some(device) => Self::device_name(device),
+            None => self.layout.text("deliveries-former-device").into_owned(),
+        }
+    }
+
+    /// Returns the state of a delivery, with the time at which it began.
+    fn delivery_state(&self, listed: &ListedDelivery) -> TimedText {
+        let delivery = &listed.delivery;
+        let key = match delivery.outcome {
+            None => "deliveries-waiting",
+            Some(DeliveryOutcome::Delivered) => "deliveries-delivered",
+            Some(DeliveryOutcome::Dropped) => "deliveries-dropped",
+            Some(DeliveryOutcome::Expired) => "deliveries-expired",
+            Some(DeliveryOutcome::Removed) => "deliveries-removed",
+        };
+        self.timed_text(key, delivery.finished_at.unwrap_or(delivery.created_at))
+    }
+
+    /// Returns the reason why the last attempt failed.
+    fn delivery_failure(&self, listed: &ListedDelivery) -> Option<String> {
+        let LoggedDelivery { error, outcome, status, .. } = &listed.delivery;
+        let error = error.as_deref()?;
+        if *outcome == Some(DeliveryOutcome::Removed) && status.is_some() {
+            return Some(self.layout.text("devices-error-gone").into_owned());
+        }
+        Some(describe_failure(&self.layout, error))
+    }
+
+    /// Returns the time of the next attempt, if an earlier one failed.
+    fn next_attempt(&self, listed: &ListedDelivery) -> Option<TimedText> {
+        let delivery = &listed.delivery;
+        let is_retried = delivery.outcome.is_none() && delivery.attempts > 0;
+        is_retried.then(|| self.timed_text("deliveries-next", delivery.due_at))
+    }
+
+    fn timed_text(&self, key: &str, time: Timestamp) -> TimedText {
+        TimedText::new(&self.layout, key, time, TimeFormat::Short(self.now))
+    }
+}
+
+fn shorten(name: &str) -> String {
+    isolate(&escape_invisible(&truncate(name, MAX_NAME_CHARS)))
+}

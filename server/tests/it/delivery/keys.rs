@@ -1,0 +1,126 @@
+//! VAPID keys: a key that is added while the server runs, and keys sealed with a lost sealing key.
+
+use axum::http::StatusCode;
+use belfry_core::push::receiver::{Protocol, ReceiverSecrets};
+use belfry_delivery::sealed::seal_secrets;
+use belfry_delivery::vapid_keys::{LoadKeysError, OnLostKey, VapidKeys, add_key};
+use belfry_runtime::sealing::SealingKey;
+use belfry_store::{NewReceiver, StoredReceiver};
+use serde_json::Value;
+
+use super::{DeliveringService, SUBSCRIPTION};
+use crate::support::{PushService, TestClient, any_events};
+
+impl DeliveringService {
+    fn sealing_key(&self) -> SealingKey {
+        SealingKey::read(&self.key_directory.path().join("belfry.key")).unwrap()
+    }
+
+    /// Adds a VAPID key that the server does not know yet. Returns its public key.
+    async fn add_vapid_key(&self) -> String {
+        let store = self.service.store();
+        let newest = store.vapid_keys().await.unwrap().pop().unwrap().public_key;
+        // Keys are in the order of their creation, in seconds.
+        self.service.clock.advance(1);
+        let now = self.service.now();
+        let (events, sealing_key) = (any_events(), self.sealing_key());
+        add_key(store, &events, &sealing_key, Some(&newest), now).await.unwrap().unwrap()
+    }
+
+    async fn reload_keys(&self) {
+        let delivery = self.service.state.delivery.as_ref().unwrap();
+        delivery.reload_keys(self.service.store()).await.unwrap();
+    }
+
+    async fn find_receiver(&self, name: &str) -> Option<StoredReceiver> {
+        let store = self.service.store();
+        let account_id = store.account_by_name(name).await.unwrap().unwrap().id;
+        store.receivers(account_id, self.service.now()).await.unwrap().into_iter().next()
+    }
+}
+
+async fn server_key(client: &TestClient) -> Value {
+    client.get(SUBSCRIPTION).await.expect_json(StatusCode::OK)["server_key"].clone()
+}
+
+#[tokio::test]
+async fn new_subscriptions_use_a_new_key_and_old_ones_keep_theirs() {
+    let push_service = PushService::start().await;
+    let fixture = DeliveringService::start().await;
+    let old = fixture.subscribe("alice", &format!("{}/old", push_service.url)).await;
+    let old_key = server_key(&old).await;
+    let new_key = fixture.add_vapid_key().await;
+    fixture.reload_keys().await;
+    let instance = old.get("/api/v2/instance").await.expect_json(StatusCode::OK);
+    assert_eq!(instance["configuration"]["vapid"]["public_key"], new_key);
+    let new = fixture.subscribe("alice", &format!("{}/new", push_service.url)).await;
+    assert_eq!((server_key(&old).await, server_key(&new).await), (old_key.clone(), new_key.into()));
+    assert_eq!(fixture.mention("alice", 1).await, 2);
+    for request in push_service.wait_for(2).await {
+        let client = if request.path == "/old" { &old } else { &new };
+        let key = server_key(client).await;
+        assert!(request.header("crypto-key").ends_with(key.as_str().unwrap()), "{request:?}");
+    }
+}
+
+/// On another node, a client has subscribed with a key that was added a moment ago.
+#[tokio::test]
+async fn a_message_waits_until_the_key_of_its_receiver_is_known() {
+    let push_service = PushService::start().await;
+    let fixture = DeliveringService::start().await;
+    let client = fixture.subscribe("alice", &push_service.url).await;
+    let known = fixture.find_receiver("alice").await.unwrap();
+    client.send(&format!("DELETE {SUBSCRIPTION}"), "").await.expect_json(StatusCode::OK);
+    let new_key = fixture.add_vapid_key().await;
+    let receiver = NewReceiver { vapid_key: Some(new_key), ..with_new_secrets(&fixture, &known) };
+    fixture.service.store().set_receiver(&any_events(), &receiver).await.unwrap();
+    fixture.mention("alice", 1).await;
+    let delivery = fixture.wait_for_attempts("alice", 1).await;
+    assert_eq!(delivery.outcome, None);
+    assert_eq!(delivery.error.as_deref(), Some("its VAPID key is not known yet"));
+    fixture.reload_keys().await;
+    fixture.service.clock.advance(60);
+    push_service.wait_for(1).await;
+}
+
+/// Returns a receiver like this one, without a token and with new secrets.
+fn with_new_secrets(fixture: &DeliveringService, receiver: &StoredReceiver) -> NewReceiver {
+    let (account_id, id) = (receiver.account_id, 5);
+    let (_, auth) = super::client_keys();
+    let secrets = ReceiverSecrets { auth: Some(auth), ..Default::default() };
+    NewReceiver {
+        account_id,
+        id,
+        protocol: Protocol::Mastodon,
+        token: None,
+        app_id: String::new(),
+        push_key: "other".to_owned(),
+        document: receiver.document.clone(),
+        secrets: seal_secrets(&fixture.sealing_key(), account_id, id, &secrets),
+        origin: receiver.origin.clone(),
+        vapid_key: receiver.vapid_key.clone(),
+        ack: None,
+        created_at: receiver.created_at,
+    }
+}
+
+/// A node with the wrong sealing key must not add a VAPID key, because it would delete receivers.
+#[tokio::test]
+async fn keys_that_were_sealed_with_a_different_key_are_replaced_only_on_a_single_node() {
+    let fixture = DeliveringService::start().await;
+    let store = fixture.service.store();
+    let load = async |sealing_key: &SealingKey, on_lost_key| {
+        let now = fixture.service.now();
+        VapidKeys::load(store, sealing_key, "mailto:ops@ring.example", on_lost_key, now).await
+    };
+    let wrong_key = SealingKey::random();
+    let error = load(&wrong_key, OnLostKey::Refuse).await.err().unwrap();
+    assert!(matches!(error, LoadKeysError::SealedElsewhere), "{error}");
+    assert_eq!(store.vapid_keys().await.unwrap().len(), 1);
+    let keys = load(&fixture.sealing_key(), OnLostKey::Refuse).await.unwrap();
+    assert_eq!(keys.lost_count(), 0);
+    fixture.service.clock.advance(1);
+    let keys = load(&wrong_key, OnLostKey::Replace).await.unwrap();
+    let rows = store.vapid_keys().await.unwrap();
+    assert_eq!((rows.len(), keys.lost_count()), (2, 1));
+}

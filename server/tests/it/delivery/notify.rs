@@ -1,0 +1,166 @@
+//! `POST notify`: an event for many members, delivered to their pushers.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use super::{DeliveringService, NOTIFY, notify_body};
+use crate::support::PushService;
+
+async fn start_gateway() -> PushService {
+    use axum::response::IntoResponse;
+    PushService::start_with(|_| r#"{"rejected":[]}"#.into_response()).await
+}
+
+#[tokio::test]
+async fn a_push_gateway_gets_the_notification_of_the_specification() {
+    let gateway = start_gateway().await;
+    let fixture = DeliveringService::start().await;
+    let data = json!({ "url": format!("{}/_matrix/push/v1/notify", gateway.url), "x": 1 });
+    fixture.set_pusher("alice", &json!({ "data": data }), &gateway.url).await;
+    let mut body = notify_body("$1", &["alice", "bob"]);
+    body["members"][0]["counts"] = json!({ "unread": 2, "missed_calls": 0 });
+    let response = fixture.product.send(NOTIFY, body.to_string()).await;
+    let response = response.expect_json(StatusCode::OK);
+    assert_eq!(response["accepted"], 1);
+    assert_eq!(response["groups"][0]["users"], json!(["@alice:ring.example"]));
+
+    let requests = gateway.wait_for(1).await;
+    assert_eq!(requests[0].path, "/_matrix/push/v1/notify");
+    assert_eq!(requests[0].header("content-type"), "application/json");
+    let notification = requests[0].json()["notification"].clone();
+    let expected = json!({
+        "event_id": "$1", "room_id": "!r:x", "type": "m.room.message",
+        "sender": "@bob:elsewhere.example", "sender_display_name": "Bob", "room_name": "Cake",
+        "prio": "high", "content": { "msgtype": "m.text", "body": "hello" },
+        "counts": { "unread": 2 },
+        "devices": [{
+            "app_id": "org.example.app", "pushkey": "key1",
+            "pushkey_ts": fixture.service.now().as_second(), "data": { "x": 1 },
+            "tweaks": { "sound": "default" },
+        }],
+    });
+    assert_eq!(notification, expected);
+}
+
+#[tokio::test]
+async fn event_id_only_sends_ids_and_counts() {
+    let gateway = start_gateway().await;
+    let fixture = DeliveringService::start().await;
+    let url = format!("{}/_matrix/push/v1/notify", gateway.url);
+    let data = json!({ "url": url, "format": "event_id_only" });
+    fixture.set_pusher("alice", &json!({ "data": data }), &gateway.url).await;
+    fixture.notify("$1", &["alice"]).await;
+    let notification = gateway.wait_for(1).await[0].json()["notification"].clone();
+    let mut names: Vec<&String> = notification.as_object().unwrap().keys().collect();
+    names.sort();
+    assert_eq!(names, ["counts", "devices", "event_id", "room_id"]);
+}
+
+#[tokio::test]
+async fn two_pushers_with_different_profile_tags_get_different_results() {
+    let gateway = start_gateway().await;
+    let fixture = DeliveringService::start().await;
+    let work = json!({ "pushkey": "work", "profile_tag": "work" });
+    let client = fixture.set_pusher("alice", &work, &gateway.url).await;
+    fixture.set_pusher("alice", &json!({ "pushkey": "private" }), &gateway.url).await;
+    let rule = json!({ "actions": [], "conditions": [] }).to_string();
+    let request_line = "PUT /_matrix/client/v3/pushrules/device/work/override/silent";
+    client.send(request_line, rule).await.expect_json(StatusCode::OK);
+
+    assert_eq!(fixture.notify("$1", &["alice"]).await["accepted"], 1);
+    let requests = gateway.wait_for(1).await;
+    assert_eq!(requests[0].json()["notification"]["devices"][0]["pushkey"], "private");
+
+    let rule = json!({ "actions": ["notify", { "set_tweak": "highlight" }], "conditions": [] });
+    client.send(request_line, rule.to_string()).await.expect_json(StatusCode::OK);
+    assert_eq!(fixture.notify("$2", &["alice"]).await["accepted"], 2);
+    let requests = gateway.wait_for(3).await;
+    let mut results: Vec<(Value, Value)> = requests[1..]
+        .iter()
+        .map(|request| request.json()["notification"]["devices"][0].clone())
+        .map(|device| (device["pushkey"].clone(), device["tweaks"].clone()))
+        .collect();
+    results.sort_by_key(|(pushkey, _)| pushkey.to_string());
+    let expected = [
+        (json!("private"), json!({ "sound": "default" })),
+        (json!("work"), json!({ "highlight": true })),
+    ];
+    assert_eq!(results, expected);
+}
+
+#[tokio::test]
+async fn a_repeated_event_is_delivered_once_and_new_members_get_it() {
+    let gateway = start_gateway().await;
+    let fixture = DeliveringService::start().await;
+    for name in ["alice", "carol"] {
+        fixture.set_pusher(name, &json!({ "pushkey": name }), &gateway.url).await;
+    }
+    assert_eq!(fixture.notify("$1", &["alice"]).await["accepted"], 1);
+    fixture.wait_until_idle().await;
+    assert_eq!(fixture.notify("$1", &["alice", "carol"]).await["accepted"], 2);
+    fixture.wait_until_idle().await;
+    let keys: Vec<Value> = gateway
+        .requests()
+        .iter()
+        .map(|request| request.json()["notification"]["devices"][0]["pushkey"].clone())
+        .collect();
+    assert_eq!(keys, ["alice", "carol"]);
+}
+
+#[tokio::test]
+async fn a_disabled_pusher_and_a_silent_user_get_no_message() {
+    let gateway = start_gateway().await;
+    let fixture = DeliveringService::start().await;
+    let disabled = json!({ "org.matrix.msc3881.enabled": false });
+    fixture.set_pusher("alice", &disabled, &gateway.url).await;
+    let client = fixture.set_pusher("carol", &json!({ "pushkey": "c" }), &gateway.url).await;
+    let master = "PUT /_matrix/client/v3/pushrules/global/override/.m.rule.master/enabled";
+    client.send(master, r#"{"enabled":true}"#).await.expect_json(StatusCode::OK);
+    let response = fixture.notify("$1", &["alice", "carol"]).await;
+    assert_eq!(response["accepted"], 0);
+    assert_eq!(response["groups"][0]["users"], json!(["@alice:ring.example"]));
+}
+
+#[tokio::test]
+async fn a_full_queue_accepts_nothing_of_a_request() {
+    let gateway = start_gateway().await;
+    let database = crate::support::TestDatabase::sqlite();
+    let fixture = DeliveringService::start_on(database, "max_waiting = 2").await;
+    let names = ["alice", "bob", "carol"];
+    let origins = [&gateway.url, "https://gateway1.example", "https://gateway2.example"];
+    for (name, origin) in names.into_iter().zip(origins) {
+        fixture.set_pusher(name, &json!({ "pushkey": name }), origin).await;
+    }
+    let body = notify_body("$1", &names).to_string();
+    let error = fixture.product.send(NOTIFY, body).await;
+    error.expect_json(StatusCode::SERVICE_UNAVAILABLE);
+    assert!(error.headers.contains_key("retry-after"));
+    assert_eq!(fixture.service.store().queue_status().await.unwrap().waiting, 0);
+    assert_eq!(fixture.notify("$1", &["alice"]).await["accepted"], 1);
+}
+
+/// Otherwise, a push service that does not respond would silence whole rooms.
+#[tokio::test]
+async fn deliveries_to_a_full_origin_are_omitted() {
+    // Accepts connections and never responds.
+    let dead = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let dead_url = format!("http://{}", dead.local_addr().unwrap());
+    let gateway = start_gateway().await;
+    let database = crate::support::TestDatabase::sqlite();
+    let fixture = DeliveringService::start_on(database, "max_waiting = 4").await;
+    for (name, url) in
+        [("alice", &dead_url), ("bob", &dead_url), ("carol", &dead_url), ("dave", &gateway.url)]
+    {
+        fixture.set_pusher(name, &json!({ "pushkey": name }), url).await;
+    }
+    let names = ["alice", "bob", "carol", "dave"];
+    assert_eq!(fixture.notify("$1", &names).await["accepted"], 3);
+    assert_eq!(fixture.notify("$2", &["carol", "dave"]).await["accepted"], 1);
+    let events: Vec<Value> = gateway
+        .wait_for(2)
+        .await
+        .iter()
+        .map(|request| request.json()["notification"]["event_id"].clone())
+        .collect();
+    assert_eq!(events, ["$1", "$2"]);
+}

@@ -1,0 +1,110 @@
+//! A push service and push gateway on 127.0.0.1 that records the requests it receives.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use http_body_util::BodyExt;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+/// Time after which a message counts as lost.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A request to a [`PushService`].
+#[derive(Debug, Clone)]
+pub(crate) struct PushRequest {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl PushRequest {
+    /// Returns a header, which must exist.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name).unwrap_or_else(|| panic!("{name}: {:?}", self.headers));
+        value.to_str().unwrap()
+    }
+
+    /// Returns the JSON body.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// A push service.
+pub(crate) struct PushService {
+    /// The URL, without a slash at the end.
+    pub(crate) url: String,
+    requests: Arc<Mutex<Vec<PushRequest>>>,
+    arrival: Arc<Notify>,
+}
+
+impl PushService {
+    /// Starts a service that accepts every message.
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| StatusCode::CREATED.into_response()).await
+    }
+
+    /// Starts a service with these responses.
+    pub(crate) async fn start_with(
+        respond: impl Fn(&PushRequest) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        let requests = Arc::<Mutex<Vec<PushRequest>>>::default();
+        let arrival = Arc::<Notify>::default();
+        let (respond, recorded, notify) =
+            (Arc::new(respond), Arc::clone(&requests), Arc::clone(&arrival));
+        let handler = move |request: Request| {
+            let (respond, recorded, notify) =
+                (Arc::clone(&respond), Arc::clone(&recorded), Arc::clone(&notify));
+            async move {
+                let (head, body) = request.into_parts();
+                let body = body.collect().await.unwrap().to_bytes().to_vec();
+                let (path, headers) = (head.uri.path().to_owned(), head.headers);
+                let request = PushRequest { path, headers, body };
+                recorded.lock().unwrap().push(request.clone());
+                notify.notify_one();
+                respond(&request)
+            }
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().fallback(handler);
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let service = TowerToHyperService::new(router.clone());
+                tokio::spawn(async move {
+                    let server = auto::Builder::new(TokioExecutor::new());
+                    drop(server.serve_connection(TokioIo::new(stream), service).await);
+                });
+            }
+        });
+        Self { url, requests, arrival }
+    }
+
+    /// Returns the requests so far.
+    pub(crate) fn requests(&self) -> Vec<PushRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// Waits for this many requests, and returns all requests so far.
+    pub(crate) async fn wait_for(&self, count: usize) -> Vec<PushRequest> {
+        let wait = async {
+            while self.requests.lock().unwrap().len() < count {
+                self.arrival.notified().await;
+            }
+        };
+        let wait_result = tokio::time::timeout(TIMEOUT, wait).await;
+        let requests = self.requests();
+        assert!(wait_result.is_ok(), "{count} requests expected: {requests:#?}");
+        requests
+    }
+}
