@@ -26,7 +26,7 @@ use crate::test_data::RulePool;
 /// Number of concurrent clients that write during the first backup.
 const WRITERS: i64 = 64;
 
-/// The number of accounts.
+/// Arguments of the subcommand `backup`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Number of accounts
@@ -65,12 +65,11 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
     Ok(())
 }
 
-/// Verifies the last backup, and returns the number of its tables whose rows differ from those of
-/// the first backup, without the audit trail, to which each command adds an event.
+/// Verifies the last backup and returns the number of tables that differ from the first backup.
+/// Excludes the audit trail, because each command adds an event to it.
 fn count_changed_tables() -> Result<usize, Box<dyn Error>> {
-    let [first, last] =
-        ["from-sqlite", "result"].map(|file| Backup::open(Path::new(file), &Options::default()));
-    let (first, last) = (first?, last?);
+    let open_backup = |file: &str| Backup::open(Path::new(file), &Options::default());
+    let (first, last) = (open_backup("from-sqlite")?, open_backup("result")?);
     last.verify(&mut |_| {})?;
     let tables = first.manifest().tables.iter().filter(|table| table.name != "audit_events");
     Ok(tables.filter(|table| !last.manifest().tables.contains(table)).count())
@@ -97,15 +96,16 @@ impl Writers {
                 (Arc::clone(&is_stopped), Arc::clone(&acknowledged_writes));
             tasks.spawn(async move {
                 while !is_stopped.load(Ordering::Relaxed) {
-                    // Spread over all accounts; no two tasks write the same one at a time.
+                    // Spreads writes over all accounts; no two tasks write to the same account at
+                    // the same time.
                     let number = counter.fetch_add(7919, Ordering::Relaxed) % accounts;
-                    let rulesets =
-                        store.rulesets_for_update(number + 1, Timestamp::UNIX_EPOCH).await;
+                    let rulesets = store
+                        .rulesets_for_update(number + 1, Timestamp::UNIX_EPOCH)
+                        .await
+                        .expect("a read succeeds");
                     let seed = usize::try_from(number).unwrap_or(0) + 1;
                     let document = SerializedDocument::new(pool.document(seed));
-                    let rulesets = rulesets.expect("a read succeeds");
-                    let result = store.save_ruleset(&rulesets, document).await;
-                    result.expect("a write succeeds");
+                    store.save_document(&rulesets, document).await.expect("a write succeeds");
                     acknowledged_writes.fetch_add(1, Ordering::Relaxed);
                 }
             });

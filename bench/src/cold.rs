@@ -1,4 +1,4 @@
-//! Reads of rulesets that are not cached, against the same `select` through `tokio-postgres` alone.
+//! Reads of uncached rulesets, compared with the same `select` through `tokio-postgres` alone.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ const ACCOUNTS: u32 = 10_000;
 const TASKS: u32 = 16;
 /// The number of rounds; the median of their figures is reported. Each round measures both readers.
 const ROUNDS: u32 = 5;
-/// The duration of a measurement.
-const ROUND_DURATION: Duration = Duration::from_secs(2);
+/// The duration of one reader's measurement in a round.
+const MEASUREMENT_DURATION: Duration = Duration::from_secs(2);
 
 /// The statement that `Store::rulesets` executes.
 const SELECT: &str =
@@ -98,13 +98,13 @@ async fn measure_reads<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
             (Arc::clone(reader), Arc::clone(&is_stopped), Arc::clone(&reads));
         tasks.spawn(async move {
             while !is_stopped.load(Ordering::Relaxed) {
-                // Successive reads are of distant accounts.
+                // Scattered, so that successive reads do not request neighbouring rows.
                 let number = reads.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b1);
                 reader.read(i64::from(number % ACCOUNTS) + 1).await;
             }
         });
     }
-    tokio::time::sleep(ROUND_DURATION).await;
+    tokio::time::sleep(MEASUREMENT_DURATION).await;
     is_stopped.store(true, Ordering::Relaxed);
     tasks.join_all().await;
     let reads = f64::from(reads.load(Ordering::Relaxed));

@@ -1,5 +1,5 @@
-//! The time of an evaluation request for many members within this process, and the share of it that
-//! is not spent on JSON.
+//! An evaluation request for many members, handled within this process: its time, and the share
+//! that is not spent on JSON.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -29,7 +29,7 @@ const MEASUREMENT_DURATION: Duration = Duration::from_secs(3);
 /// Adds the members' accounts, measures the request, and prints the figures.
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     fill::fill(&fill::Arguments { accounts: MEMBERS.into(), rules: true, database: None }).await?;
-    let service = http_service().await?;
+    let service = create_http_service().await?;
     let body = Bytes::from(request_body(service.state().server_name()).to_string());
     let response = send(&service, &body).await?;
     let (start, mut requests) = (Instant::now(), 0_u32);
@@ -38,15 +38,15 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
         requests += 1;
     }
     let total_time = start.elapsed() / requests;
-    let parse_time = mean_time(|| EvaluateRequest::read(&body).is_ok());
+    let parse_time = mean_time(|| EvaluateRequest::parse(&body).is_ok());
     let response: Value = serde_json::from_slice(&response)?;
-    let serialise_time = mean_time(|| response.to_string());
-    let other_time = total_time.saturating_sub(parse_time + serialise_time);
+    let serialize_time = mean_time(|| response.to_string());
+    let other_time = total_time.saturating_sub(parse_time + serialize_time);
     let name = format!("evaluate, {MEMBERS} members with 10 rules each");
     let format_ms = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e3);
     print_row(&name, format_ms(total_time), "ms");
     print_row(&name, format_ms(parse_time), "ms to parse the request");
-    print_row(&name, format_ms(serialise_time), "ms to serialise the response");
+    print_row(&name, format_ms(serialize_time), "ms to serialize the response");
     let share = other_time.as_secs_f64() / total_time.as_secs_f64() * 100.0;
     print_row(&name, format_args!("{share:.0}"), "% of the time is not JSON");
     Ok(())
@@ -59,13 +59,14 @@ fn request_body(server_name: &str) -> Value {
     json!({ "event": message_event(), "room": { "member_count": MEMBERS }, "members": members })
 }
 
-async fn http_service() -> Result<HttpService, Box<dyn Error>> {
+async fn create_http_service() -> Result<HttpService, Box<dyn Error>> {
     // An application service that may act for all users.
-    let service = json!({
+    let application_service = json!({
         "id": "bench", "as_token": "bench-service", "sender_localpart": "bench0",
         "namespaces": {"users": [{"regex": "@.*"}]},
     });
-    let settings = json!({"limits": {"mode": "off"}, "application_services": [service]});
+    let settings =
+        json!({"limits": {"mode": "off"}, "application_services": [application_service]});
     let config: Config = serde_json::from_value(settings)?;
     let clock = Arc::new(SystemClock);
     let database = Database::Sqlite("data/belfry.db".into());

@@ -11,8 +11,9 @@ use belfry_core::rules::evaluate::{Member, Room};
 use belfry_core::rules::event::Event;
 use belfry_core::rules::index::{IndexedRules, Members};
 use belfry_core::rules::pattern::{GlobPattern, SearchText};
-use belfry_core::rules::work::{UserWorkBudget, WorkBudget};
+use belfry_core::rules::work::{RequestWorkBudget, UserWorkBudget};
 use clap::Args;
+use jiff::Timestamp;
 use ruma_common::push::{PushConditionRoomCtx, Ruleset};
 use ruma_common::serde::Raw;
 use serde_json::{Value, json};
@@ -64,8 +65,8 @@ fn print_ratio(label: &str, ratio: f64, target: &str) {
 /// Returns the output of a future that never waits.
 fn poll_ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("the future is pending"),
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the future waits"),
     }
 }
 
@@ -128,7 +129,7 @@ impl SingleUser {
 
     fn is_notified(&self, event: &Event, room: &Room) -> Option<bool> {
         self.members()
-            .evaluate(event, room, &mut WorkBudget::default())
+            .evaluate(event, room, Timestamp::UNIX_EPOCH, &mut RequestWorkBudget::default())
             .get(0)
             .map(|evaluation| evaluation.notifies())
     }
@@ -166,8 +167,10 @@ fn measure_one_user(pool: &RulePool, json: &str) -> f64 {
     print_time_per_item("ours, parsing the raw event", best_time(|| parse_event(json)), 1);
     for user in &users {
         let members = user.members();
-        let evaluation =
-            members.evaluate(&event, &room, &mut WorkBudget::default()).get(0).unwrap();
+        let evaluation = members
+            .evaluate(&event, &room, Timestamp::UNIX_EPOCH, &mut RequestWorkBudget::default())
+            .get(0)
+            .unwrap();
         let actions = json!(evaluation.actions().collect::<Vec<_>>());
         assert_eq!(
             actions,
@@ -177,7 +180,7 @@ fn measure_one_user(pool: &RulePool, json: &str) -> f64 {
     ruma_ns
 }
 
-/// Measures a room with this number of members, and returns the time per member in nanoseconds.
+/// Measures a room with `member_count` members, and returns the time per member in nanoseconds.
 fn measure_room(pool: &RulePool, member_count: usize, json: &str) -> f64 {
     let row_name = |label: &str| format!("room of {member_count} members: {label}");
     let room = Room { member_count: Some(member_count as u64), ..Room::default() };
@@ -209,23 +212,38 @@ fn measure_room(pool: &RulePool, member_count: usize, json: &str) -> f64 {
     );
     let members = Members::new(member_entries());
     let event = parse_event(json);
-    let elapsed =
-        best_time(|| members.evaluate(&parse_event(json), &room, &mut WorkBudget::default()));
+    let elapsed = best_time(|| {
+        members.evaluate(
+            &parse_event(json),
+            &room,
+            Timestamp::UNIX_EPOCH,
+            &mut RequestWorkBudget::default(),
+        )
+    });
     let ns_per_member = print_time_per_item(
         &row_name("evaluating the raw event for all, per member"),
         elapsed,
         member_count,
     );
     let common_keyword_event = parse_event(&json.replace("word17", "word0"));
-    let elapsed =
-        best_time(|| members.evaluate(&common_keyword_event, &room, &mut WorkBudget::default()));
+    let elapsed = best_time(|| {
+        members.evaluate(
+            &common_keyword_event,
+            &room,
+            Timestamp::UNIX_EPOCH,
+            &mut RequestWorkBudget::default(),
+        )
+    });
     print_time_per_item(
         &row_name("the same when a fifth of the members match a keyword"),
         elapsed,
         member_count,
     );
-    let elapsed =
-        best_time(|| members.evaluate(&event, &room, &mut WorkBudget::default()).groups());
+    let elapsed = best_time(|| {
+        members
+            .evaluate(&event, &room, Timestamp::UNIX_EPOCH, &mut RequestWorkBudget::default())
+            .groups()
+    });
     print_time_per_item(
         &row_name("the same with members grouped by result, per member"),
         elapsed,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
-use belfry_core::oauth::client::{ClientProperties, Origin};
+use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::scope::Scope;
 use belfry_core::secret::SplitToken;
 use belfry_runtime::random;
@@ -67,7 +67,7 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
                 if rules {
                     let rulesets = store.rulesets_for_update(number + 1, now).await?;
                     let document = pool.document(usize::try_from(number).unwrap_or(0));
-                    store.save_ruleset(&rulesets, SerializedDocument::new(document)).await?;
+                    store.save_document(&rulesets, SerializedDocument::new(document)).await?;
                 }
             }
             Ok::<_, AddAccountError>(())
@@ -89,7 +89,7 @@ pub(crate) fn app(now: Timestamp) -> StoredApp {
         redirect_uris: Vec::new(),
         scopes: [Scope::Read, Scope::Write, Scope::Push].into_iter().collect(),
     };
-    let properties = ClientProperties::new(Origin::Operator);
+    let properties = ClientProperties::new(Registrar::Operator);
     let app = App { id: 1, client_id: "bench".to_owned(), details, properties };
     StoredApp::new(app, random::secret(now).hashed_secret(), now)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::app::{App, AppDetails};
-use belfry_core::oauth::client::{ClientProperties, Origin};
+use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::scope::Scope;
 use belfry_core::user_agent::UserAgent;
 use belfry_runtime::clock::{Clock, SystemClock};
@@ -83,7 +83,7 @@ fn app(id: i64, now: Timestamp) -> StoredApp {
         redirect_uris: Vec::new(),
         scopes: [Scope::Read, Scope::Write].into_iter().collect(),
     };
-    let properties = ClientProperties::new(Origin::Api);
+    let properties = ClientProperties::new(Registrar::Api);
     let app = App { id, client_id: format!("hoarded{id}"), details, properties };
     StoredApp::new(app, random::secret(now).hashed_secret(), now)
 }

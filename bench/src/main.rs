@@ -11,6 +11,7 @@ mod evaluation;
 mod fill;
 mod hoard;
 mod process;
+mod push;
 mod store;
 mod test_data;
 
@@ -39,6 +40,10 @@ enum Subcommand {
     Fill(fill::Arguments),
     /// Give an account as many grants, tokens and sessions as it may have
     Hoard(hoard::Arguments),
+    /// Give the accounts in data/belfry.db ten pushers each
+    Pushers(push::PusherArguments),
+    /// Store an event for all pushers of the accounts in the queue, and print their number
+    Queue(push::QueueArguments),
     /// Measure durable writes on SQLite in this directory, and on the PostgreSQL server in
     /// the variable `BELFRY_TEST_POSTGRES`
     Store,
@@ -55,6 +60,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Subcommand::Evaluate => evaluate::measure().await,
         Subcommand::Fill(arguments) => fill::fill(&arguments).await,
         Subcommand::Hoard(arguments) => hoard::fill_account(&arguments).await,
+        Subcommand::Pushers(arguments) => push::add_pushers(&arguments).await,
+        Subcommand::Queue(arguments) => push::add_event(&arguments).await,
         Subcommand::Store => store::measure().await,
         Subcommand::Evaluation(arguments) => {
             evaluation::measure(&arguments);
@@ -63,12 +70,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Prints a result.
+/// Prints a figure as one line of the output.
 fn print_row(name: &str, value: impl std::fmt::Display, unit: &str) {
     println!("{name}\t{value}\t{unit}");
 }
 
-/// Returns the median; for an even number of values, the greater of the two middle ones.
+/// Returns the median; for an even number of figures, the greater of the two middle ones.
 fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]

@@ -77,23 +77,24 @@ async fn measure_engine(
     Ok(())
 }
 
-/// Writes tokens with this many tasks, and returns the number of acknowledged writes per
+/// Writes tokens with `tasks` tasks, and returns the number of acknowledged writes per
 /// [`MEASUREMENT_DURATION`].
 async fn write_tokens(store: &Arc<Store>, tasks: usize) -> f64 {
-    let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let (is_stopped, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let mut writer_tasks = JoinSet::new();
     let start = Instant::now();
     for _ in 0..tasks {
-        let (store, stop, writes) = (Arc::clone(store), Arc::clone(&stop), Arc::clone(&writes));
+        let (store, is_stopped, writes) =
+            (Arc::clone(store), Arc::clone(&is_stopped), Arc::clone(&writes));
         writer_tasks.spawn(async move {
-            while !stop.load(Ordering::Relaxed) {
+            while !is_stopped.load(Ordering::Relaxed) {
                 store.add_app_token(&new_token()).await.expect("the write succeeds");
                 writes.fetch_add(1, Ordering::Relaxed);
             }
         });
     }
     tokio::time::sleep(MEASUREMENT_DURATION).await;
-    stop.store(true, Ordering::Relaxed);
+    is_stopped.store(true, Ordering::Relaxed);
     writer_tasks.join_all().await;
     let duration_ratio = start.elapsed().as_secs_f64() / MEASUREMENT_DURATION.as_secs_f64();
     f64::from(u32::try_from(writes.load(Ordering::Relaxed)).unwrap_or(u32::MAX)) / duration_ratio

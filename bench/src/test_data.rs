@@ -5,7 +5,7 @@ use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePos
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The text of the message: 80 characters, two words of which are keywords of some users.
+/// The text of the message: 80 characters, with two keywords of some users.
 const MESSAGE_BODY: &str =
     "Could somebody bring word17 to the meeting? We also need word4242 before Friday!";
 pub(crate) const ROOM_ID: &str = "!room7:example.org";
@@ -34,7 +34,7 @@ const SENDERS: u64 = 20_000;
 impl RulePool {
     pub(crate) fn new() -> Self {
         let parse = |kind, body: Value| {
-            NewRule::read(
+            NewRule::parse(
                 kind,
                 body.to_string().as_bytes(),
                 NewRuleLimits::default(),
@@ -63,16 +63,20 @@ impl RulePool {
         };
         for _ in 0..5 {
             // About a fifth of the users have the keyword 0.
-            let n = if random.below(20) == 0 { 0 } else { random.below(KEYWORDS) };
+            let n = if random.next_below(20) == 0 { 0 } else { random.next_below(KEYWORDS) };
             put(RuleKind::Content, format!("word{n}"), &self.keywords[usize::try_from(n).unwrap()]);
         }
         for _ in 0..3 {
-            put(RuleKind::Room, format!("!room{}:example.org", random.below(ROOMS)), &self.mute);
+            put(
+                RuleKind::Room,
+                format!("!room{}:example.org", random.next_below(ROOMS)),
+                &self.mute,
+            );
         }
         for _ in 0..2 {
             put(
                 RuleKind::Sender,
-                format!("@user{}:example.org", random.below(SENDERS)),
+                format!("@user{}:example.org", random.next_below(SENDERS)),
                 &self.highlight,
             );
         }
@@ -84,7 +88,7 @@ impl RulePool {
 struct Random(u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    fn next_below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) % end

@@ -10,8 +10,8 @@ use ureq::{Agent, Body};
 
 use crate::Result;
 
-/// The timeout of a request, and the maximum time for which a request is repeated. Longer than any
-/// timeout of the server.
+/// The timeout of a request, and the maximum time for retries. Longer than any timeout of the
+/// server.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A client of one server.
@@ -35,7 +35,7 @@ pub(crate) struct Request {
 pub(crate) struct Response {
     pub(crate) status: u16,
     /// True if earlier attempts failed. They may have had an effect.
-    pub(crate) is_repeated: bool,
+    pub(crate) is_retried: bool,
     pub(crate) location: String,
     /// The values of `Set-Cookie`, without attributes.
     pub(crate) cookies: Vec<String>,
@@ -56,8 +56,16 @@ impl Request {
     }
 
     pub(crate) fn put(path: impl Into<String>, body: &Value) -> Self {
-        let request = Self { body: Some(body.to_string()), ..Self::new(Method::PUT, path) };
-        request.with_header("content-type", "application/json")
+        Self::new(Method::PUT, path).with_json(body)
+    }
+
+    pub(crate) fn post(path: impl Into<String>, body: &Value) -> Self {
+        Self::new(Method::POST, path).with_json(body)
+    }
+
+    fn with_json(mut self, body: &Value) -> Self {
+        self.body = Some(body.to_string());
+        self.with_header("content-type", "application/json")
     }
 
     /// Creates a form submission, as browsers and apps send it.
@@ -121,7 +129,7 @@ impl Client {
         let cookies = headers.get_all(header::SET_COOKIE).iter().map(header_text);
         Ok(Response {
             status: response.status().as_u16(),
-            is_repeated: false,
+            is_retried: false,
             location: headers.get(header::LOCATION).map(header_text).unwrap_or_default(),
             cookies: cookies.filter_map(|cookie| Some(cookie.split_once(';')?.0.into())).collect(),
             body: response.body_mut().read_to_string()?,
@@ -138,15 +146,14 @@ impl Client {
         Err(format!("{method} {path}: {} {}", response.status, response.body).into())
     }
 
-    /// Sends a request, and repeats it while the server is unavailable, for at most [`TIMEOUT`].
+    /// Sends a request, and retries it while the server is unavailable, for at most [`TIMEOUT`].
     pub(crate) fn send_until_available(&self, request: &Request) -> Result<Response> {
         let start = Instant::now();
-        let mut is_repeated = false;
+        let mut is_retried = false;
         loop {
-            let result = self.send(request);
-            match result {
+            match self.send(request) {
                 Ok(response) if response.status < 500 => {
-                    return Ok(Response { is_repeated, ..response });
+                    return Ok(Response { is_retried, ..response });
                 }
                 _ if start.elapsed() < TIMEOUT => thread::sleep(Duration::from_millis(20)),
                 Ok(response) => {
@@ -155,7 +162,7 @@ impl Client {
                 }
                 Err(error) => return Err(error),
             }
-            is_repeated = true;
+            is_retried = true;
         }
     }
 }

@@ -52,7 +52,7 @@ fn encode_frame(frame_type: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u
     frame
 }
 
-/// Opens a connection and sends the preface and these settings.
+/// Opens a connection and sends the preface and `settings`.
 fn connect(address: SocketAddr, settings: &[u8]) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
@@ -229,7 +229,7 @@ pub(crate) fn wait_without_reading(stream: &mut TcpStream) {
     }
 }
 
-/// Returns whether the server closes the connection within this time. Everything that it sends
+/// Returns whether the server closes the connection within `timeout`. Everything that it sends
 /// before is read and ignored.
 pub(crate) fn is_closed_within(mut stream: TcpStream, timeout: Duration) -> io::Result<bool> {
     let start = Instant::now();

@@ -1,8 +1,10 @@
 //! Scenarios that break a running Belfry, its engines, its disk, its clock or its connections, and
 //! then check that no acknowledged write was lost: written rules and issued tokens exist, revoked
-//! tokens are rejected, and redeemed codes cannot be redeemed again.
+//! tokens are rejected, redeemed codes cannot be redeemed again, and accepted messages are
+//! delivered.
 //!
-//! `cargo xtask torture` runs many rounds of each scenario, and the server tests run a few.
+//! `cargo xtask torture` runs many rounds of each scenario, and the server tests run a few rounds
+//! of most of them.
 
 mod app;
 mod client;
@@ -10,6 +12,8 @@ mod http2;
 mod load;
 mod node;
 mod outcome;
+mod push;
+mod push_gateway;
 mod scenarios;
 mod worker;
 mod workers;
@@ -36,7 +40,7 @@ pub struct Scenario {
 impl Scenario {
     /// Runs the scenario. `report` is called after each round.
     ///
-    /// A failure of the scenario itself, such as a server that does not start again, is a loss.
+    /// A failure of the scenario itself, such as a server that does not restart, counts as a loss.
     pub fn run(&self, settings: &Settings, report: &mut dyn FnMut(&Outcome)) -> Outcome {
         let mut run = Run::new(settings, report);
         if let Err(error) = (self.run)(&mut run) {
@@ -52,7 +56,8 @@ pub fn find_scenario(name: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == name)
 }
 
-/// Returns whether libfaketime is installed, which the scenario `clock-jumps` needs.
+/// Returns whether libfaketime is installed, which the scenarios `clock-jumps` and
+/// `push-dead` need.
 #[must_use]
 pub fn has_faketime() -> bool {
     faketime_library().is_some()
@@ -64,7 +69,7 @@ pub fn faketime_library() -> Option<std::path::PathBuf> {
     scenarios::clock::find_libfaketime()
 }
 
-/// Returns a seed that differs each time.
+/// Returns a random seed.
 #[must_use]
 pub fn random_seed() -> u64 {
     fastrand::u64(..1_000_000)
@@ -83,6 +88,18 @@ pub const SCENARIOS: &[Scenario] = &[
         description: "kill -9 during concurrent writes, on PostgreSQL",
         rounds: 200,
         run: scenarios::kill::kill_on_postgres,
+    },
+    Scenario {
+        name: "push-kill-sqlite",
+        description: "kill -9 while messages are accepted and delivered, on SQLite",
+        rounds: 100,
+        run: scenarios::push_kill::kill_on_sqlite,
+    },
+    Scenario {
+        name: "push-kill-postgres",
+        description: "kill -9 while messages are accepted and delivered, on PostgreSQL",
+        rounds: 50,
+        run: scenarios::push_kill::kill_on_postgres,
     },
     Scenario {
         name: "postgres-outage",
@@ -119,6 +136,12 @@ pub const SCENARIOS: &[Scenario] = &[
         description: "the system clock jumps forward and back during concurrent writes",
         rounds: 50,
         run: scenarios::clock::clock_jumps,
+    },
+    Scenario {
+        name: "push-dead",
+        description: "no push gateway accepts connections for 30 simulated hours",
+        rounds: scenarios::push_dead::ROUNDS,
+        run: scenarios::push_dead::dead_gateways,
     },
     Scenario {
         name: "redeem-once",

@@ -1,4 +1,4 @@
-//! The state of a load test that all clients share.
+//! The counters of a load test, and the flag that stops it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -14,7 +14,7 @@ pub(crate) enum OnFailure {
     Continue,
 }
 
-/// The state of a load test that all clients share.
+/// The counters and the stop flag that all clients of a load test share.
 pub(crate) struct Load {
     pub(crate) on_failure: OnFailure,
     pub(crate) is_stopped: AtomicBool,
@@ -44,7 +44,7 @@ impl Load {
 }
 
 /// Waits until the counter has increased by this count.
-fn wait_for_increase(counter: &AtomicU64, count: u64, verb: &str) -> Result<()> {
+fn wait_for_increase(counter: &AtomicU64, count: u64, outcome: &str) -> Result<()> {
     let (start, before) = (Instant::now(), counter.load(Ordering::Relaxed));
     loop {
         let increase = counter.load(Ordering::Relaxed) - before;
@@ -52,7 +52,7 @@ fn wait_for_increase(counter: &AtomicU64, count: u64, verb: &str) -> Result<()> 
             return Ok(());
         }
         if start.elapsed() > Duration::from_secs(90) {
-            return Err(format!("only {increase} of {count} writes {verb} in 90 s").into());
+            return Err(format!("only {increase} of {count} writes {outcome} in 90 s").into());
         }
         thread::sleep(Duration::from_millis(5));
     }

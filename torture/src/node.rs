@@ -1,4 +1,4 @@
-//! A Belfry node that can be stopped and started again with the same data and address.
+//! A Belfry node that can be stopped and restarted with the same data and address.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,13 +13,13 @@ use crate::Result;
 use crate::client::{Client, Request};
 use crate::outcome::Run;
 
-/// Settings for all nodes: app tokens are not deleted, however many the clients request.
+/// Settings for all nodes: a limit on app tokens that no scenario reaches.
 const SETTINGS: &str = "oauth.max_app_tokens = 1000000\n";
 
 /// A node, which may be stopped.
 pub(crate) struct Node {
     /// The binary that the node runs.
-    pub(crate) belfry: PathBuf,
+    pub(crate) binary: PathBuf,
     dir: TempDir,
     pub(crate) address: SocketAddr,
     /// The beginning of a command line that runs `belfry`; empty to run it directly.
@@ -30,12 +30,12 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Prepares a node with these arguments for `belfry serve` and this `belfry.toml`.
+    /// Prepares a node with the given arguments for `belfry serve` and settings for `belfry.toml`.
     pub(crate) fn new(run: &Run, arguments: &[&str], settings: &str) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("belfry-torture-").tempdir()?;
         fs::write(dir.path().join("belfry.toml"), format!("{SETTINGS}{settings}"))?;
         Ok(Self {
-            belfry: run.settings.belfry.clone(),
+            binary: run.settings.belfry.clone(),
             dir,
             // The address stays the same after a restart, because the issuer contains it.
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)),
@@ -56,10 +56,11 @@ impl Node {
     /// Starts the stopped node and waits until it listens.
     pub(crate) fn start(&mut self) -> Result<()> {
         let mut command_line = self.command_prefix.clone();
-        command_line.push(self.belfry.clone().into());
+        command_line.push(self.binary.clone().into());
         let mut command = Command::new(&command_line[0]);
         command.args(&command_line[1..]).args(["serve", "--listen"]).arg(self.address.to_string());
         command.args(&self.arguments);
+        // Settings from the environment would change the scenario.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("BELFRY_") {
                 command.env_remove(name);
@@ -97,7 +98,7 @@ impl Node {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
-    /// Returns the status of the response for `/healthz` or `/readyz`; 0 without a response.
+    /// Returns the status of the response to `/healthz` or `/readyz`, or 0 if there is none.
     pub(crate) fn response_status(&self, path: &str) -> u16 {
         let response = Client::new(self.address).send(&Request::get(path));
         response.map_or(0, |response| response.status)

@@ -22,10 +22,15 @@ pub struct Outcome {
     pub failed: u64,
     /// Checks that were made.
     pub checks: u64,
-    /// Checks that failed: an acknowledged write was lost, or the server did not recover.
+    /// Violations: an acknowledged write was lost, a valid write was rejected, a response lacked
+    /// its token or code, or the server did not recover.
     pub losses: u64,
     /// Descriptions of the first losses.
     pub loss_descriptions: Vec<String>,
+    /// Messages that arrived more than once, as is possible after a kill.
+    pub duplicates: u64,
+    /// Sizes at the end, where they are measured.
+    pub figures: Vec<String>,
     /// The times from the end of an outage until a node wrote again, where they are measured.
     pub recoveries: Vec<Duration>,
 }
@@ -61,6 +66,8 @@ impl Outcome {
         self.losses += other.losses;
         self.loss_descriptions.extend(other.loss_descriptions);
         self.loss_descriptions.truncate(MAX_DESCRIPTIONS);
+        self.duplicates += other.duplicates;
+        self.figures.extend(other.figures);
         self.recoveries.extend(other.recoveries);
     }
 }
@@ -95,11 +102,12 @@ impl<'a> Run<'a> {
         Self { settings, rng, outcome: Outcome::default(), start: Instant::now(), report }
     }
 
-    /// Returns the number of the next round, or `None` after the last round or when the time is
-    /// over.
+    /// Returns the number of the next round, or `None` after the last round or the time limit.
     pub(crate) fn next_round(&self) -> Option<u32> {
-        let is_over = self.settings.time_limit.is_some_and(|time| self.start.elapsed() >= time);
-        (!is_over && self.outcome.rounds < self.settings.rounds).then_some(self.outcome.rounds)
+        let is_time_limit_reached =
+            self.settings.time_limit.is_some_and(|time| self.start.elapsed() >= time);
+        (!is_time_limit_reached && self.outcome.rounds < self.settings.rounds)
+            .then_some(self.outcome.rounds)
     }
 
     /// Ends a round and reports the progress.

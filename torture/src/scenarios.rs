@@ -7,6 +7,8 @@ pub(crate) mod disk;
 pub(crate) mod engines;
 pub(crate) mod failover;
 pub(crate) mod kill;
+pub(crate) mod push_dead;
+pub(crate) mod push_kill;
 pub(crate) mod redeem;
 pub(crate) mod restore;
 pub(crate) mod rolling;

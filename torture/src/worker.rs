@@ -31,7 +31,7 @@ pub(crate) struct Worker {
     new_tokens: Vec<Token>,
     /// Codes that were issued since the last check.
     new_codes: Vec<Code>,
-    /// Tokens that were checked before.
+    /// Tokens of earlier checks.
     checked_tokens: Vec<Token>,
     pub(crate) outcome: Outcome,
 }
@@ -103,7 +103,7 @@ impl Worker {
     }
 }
 
-/// Returns the index of a random item for which `holds` returns true.
+/// Returns the index of a random item that satisfies `holds`.
 fn choose_index<T>(rng: &mut Rng, items: &[T], holds: impl Fn(&T) -> bool) -> Option<usize> {
     let indices: Vec<usize> = (0..items.len()).filter(|&index| holds(&items[index])).collect();
     rng.choice(indices)

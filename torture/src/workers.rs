@@ -45,7 +45,7 @@ impl Workers {
         self
     }
 
-    /// Makes the clients expect that their address is that of a proxy in front of several nodes.
+    /// Makes the clients expect that a proxy sends their requests to several nodes.
     pub(crate) fn with_several_nodes(mut self) -> Self {
         for worker in &mut self.0 {
             worker.has_several_nodes = true;
@@ -73,7 +73,7 @@ impl Workers {
         result
     }
 
-    /// Checks everything that was acknowledged since the last check, and a sample of the rest.
+    /// Checks everything that was acknowledged since the last check, and a sample of older tokens.
     pub(crate) fn verify(&mut self, run: &mut Run) -> Result<()> {
         self.run_in_parallel(run, Worker::verify)
     }

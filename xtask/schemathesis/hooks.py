@@ -4,7 +4,7 @@ import re
 
 import schemathesis
 
-# Control characters besides NUL, which the server rejects everywhere.
+# Control characters, without NUL, because the server rejects NUL everywhere.
 CONTROL = re.compile("[\\x01-\\x1f\\x7f]")
 
 

@@ -2,6 +2,7 @@
 
 mod compare;
 mod cost;
+mod delivery;
 mod engines;
 mod line;
 mod measure;
@@ -36,7 +37,7 @@ use crate::{cargo, packages};
 /// measure again before you rely on a small difference.
 ///
 /// The row `cost` sends the most expensive valid requests one after the other, and measures their
-/// processor time, the bytes that they write, and the size of the response.
+/// CPU time, the bytes that they write, and the size of the response.
 ///
 /// The exit code is 0 if every row was measured and met its target.
 #[derive(Args)]
@@ -60,7 +61,7 @@ pub(crate) struct Options {
     no_install: bool,
 }
 
-/// The name of the row that has a table of its own.
+/// The name of the row with a separate table.
 const COST_ROW: &str = "cost";
 
 /// A build of Belfry, and of the tool that fills its database and measures its parts.
@@ -98,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let release = cargo::target_dir()?.join("release");
     let bench = Bench {
         current: Build { belfry: release.join("belfry"), bench: release.join("belfry-bench") },
-        other: options.against.as_deref().map(other_build).transpose()?,
+        other: options.against.as_deref().map(locate_build).transpose()?,
         bare: release.join("bare"),
         rounds: options.rounds,
         seconds: options.seconds,
@@ -115,7 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
             Ok(row_lines) => {
                 for line in row_lines {
                     println!("    {}", line.summary());
-                    all_passed &= line.passed();
+                    all_passed &= line.has_passed();
                     table_rows.push(line.cells());
                 }
             }
@@ -130,9 +131,9 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     Ok(all_passed)
 }
 
-/// Returns the build that contains this `belfry`. Accounts are created by the `belfry-bench` next to
-/// it, because the stored formats may differ between the builds.
-fn other_build(belfry: &Path) -> Result<Build, Box<dyn Error>> {
+/// Returns the build that contains this `belfry`. The `belfry-bench` next to it creates accounts,
+/// because the stored formats may differ between the builds.
+fn locate_build(belfry: &Path) -> Result<Build, Box<dyn Error>> {
     let belfry = belfry.canonicalize().map_err(|error| format!("{}: {error}", belfry.display()))?;
     Ok(Build { bench: belfry.with_file_name("belfry-bench"), belfry })
 }

@@ -21,10 +21,11 @@ use crate::packages;
 ///
 ///   import cycles   modules of a crate that import each other in a loop
 ///   orphans         Rust files that no module declares
-///   language        words and phrases for which established terms exist
+///   language        words and phrases to avoid, because established terms exist
 ///   spelling        typos, with the exceptions in typos.toml
 ///   dependencies    unused dependencies, licences, banned crates, and crates not from crates.io
-///   documents       every file, heading and test named in a document exists; at most 500 lines
+///   documents       files and headings named in documents, and tests named in the threat model,
+///                   exist; at most 500 lines
 ///   API reference   docs/api.md matches the OpenAPI document; --fix regenerates it
 #[derive(Args)]
 #[command(verbatim_doc_comment)]

@@ -10,8 +10,9 @@ use crate::cargo;
 /// Build the release packages into target/dist
 ///
 /// An archive for any distribution, a Debian package, a container image for Docker and Podman, an
-/// SBOM and SHA-256 checksums, for this machine's architecture. They contain one binary, which
-/// is linked with this machine's libraries: build on the oldest system that they should run on.
+/// SBOM and SHA-256 checksums, for this machine's architecture. The packages
+/// contain the same binary, linked with this machine's libraries: build on the oldest system you
+/// want to support.
 ///
 /// docs/install.md describes how to install them.
 #[derive(Args)]

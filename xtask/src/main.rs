@@ -32,7 +32,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    let result = match Task::parse() {
+    let outcome = match Task::parse() {
         Task::Test(options) => test::run(&options),
         Task::Check(options) => checks::run(&options),
         Task::Bench(options) => bench::run(&options),
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Task::Torture(options) => torture::run(&options),
         Task::Schemathesis(options) => schemathesis::run(&options),
     };
-    match result {
+    match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -10,8 +10,7 @@ use test_engines::programs;
 pub(crate) struct Package {
     /// The name in Debian and Ubuntu.
     apt: &'static str,
-    /// The names for dnf, pacman and brew; empty if there is none or a different package
-    /// contains it.
+    /// The names for dnf, pacman and brew; empty if the system has no separate package.
     other_names: [&'static str; 3],
     /// A shell command that succeeds if the package is installed.
     probe: &'static str,
@@ -65,13 +64,13 @@ const PYTHON: Package = Package {
     apt: "python3-venv",
     other_names: ["python3", "python", "python"],
     probe: "command -v python3 && python3 -c 'import venv, ensurepip'",
-    purpose: "interoperability tests, schemathesis and typos, from PyPI",
+    purpose: "interoperability tests, schemathesis, typos and pywebpush, from PyPI",
 };
 const NPM: Package = Package {
     apt: "npm",
     other_names: ["npm", "npm", "node"],
     probe: "command -v npm",
-    purpose: "accessibility checks with axe-core",
+    purpose: "accessibility checks with axe-core, benchmarks against web-push",
 };
 const WRK: Package = Package {
     apt: "wrk",
@@ -84,6 +83,12 @@ const FAKETIME: Package = Package {
     other_names: ["libfaketime", "libfaketime", "libfaketime"],
     probe: "ls /usr/lib*/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1 | grep .",
     purpose: "tests with a clock that jumps",
+};
+const SQLITE: Package = Package {
+    apt: "sqlite3",
+    other_names: ["sqlite", "sqlite", "sqlite"],
+    probe: "command -v sqlite3",
+    purpose: "counts rows in torture scenarios",
 };
 const ZSH: Package = Package {
     apt: "zsh",
@@ -164,12 +169,12 @@ pub(crate) const FOR_TESTS: &[Package] = &[
 /// Packages that `cargo xtask check` needs.
 pub(crate) const FOR_CHECKS: &[Package] = &[PYTHON];
 /// Packages that `cargo xtask bench` needs.
-pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS];
+pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS, PYTHON, NPM];
 /// Packages that `cargo xtask fuzz` needs.
 pub(crate) const FOR_FUZZ: &[Package] = &[CPP];
 
 /// Packages that `cargo xtask torture` needs.
-pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS, NGINX, FAKETIME];
+pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS, NGINX, FAKETIME, SQLITE];
 
 /// Installs the packages `$@` as root. Debian starts servers when they are installed and at boot;
 /// `policy-rc.d` prevents that during the installation, and `systemctl disable` at boot.

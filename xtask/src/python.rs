@@ -1,4 +1,4 @@
-//! Programs from the Python index, in virtual environments under `target/`.
+//! Programs from the Python Package Index, in virtual environments under `target/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,12 +6,12 @@ use std::{fs, io};
 
 use crate::cargo;
 
-/// Installs a package such as `typos==1.51.1`, unless it is installed, and returns the path of one
-/// of its programs.
+/// Installs a package such as `typos==1.51.1`, unless it is already installed, and returns the path
+/// of one of its programs.
 pub(crate) fn install_program(package: &str, program: &str) -> io::Result<PathBuf> {
     let venv = cargo::target_dir()?.join("xtask-tools").join(program);
     let marker = venv.join("installed");
-    if !fs::read_to_string(&marker).is_ok_and(|version| version == package) {
+    if !fs::read_to_string(&marker).is_ok_and(|installed_package| installed_package == package) {
         install(&venv, package)?;
         fs::write(marker, package)?;
     }

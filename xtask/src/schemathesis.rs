@@ -16,17 +16,17 @@ use crate::{cargo, packages, python};
 /// Compare the responses to generated requests with the OpenAPI document
 ///
 /// Starts a server on SQLite and sends requests that schemathesis generates from `/openapi.json`:
-/// with the limits of each parameter, with random valid and invalid data, and in sequences. All
-/// checks of schemathesis run: no response has a status of 500 or above, every response conforms to
-/// the document, valid data is accepted, and invalid data, missing tokens and other methods are
-/// rejected.
+/// with the boundary values of each parameter, with random valid and invalid data, and in
+/// sequences. All checks of schemathesis run: no response has a status of 500 or above, every
+/// response conforms to the document, valid data is accepted, and invalid data, missing tokens and
+/// other methods are rejected.
 ///
 /// The exceptions, with their reasons, are in `xtask/schemathesis/schemathesis.toml`.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  cargo xtask schemathesis\n  \
     cargo xtask schemathesis --examples 200 --seed 7")]
 pub(crate) struct Options {
-    /// Random requests for each operation, in addition to those for its limits
+    /// Random requests for each operation, in addition to those with boundary values
     #[arg(long, value_name = "N", default_value_t = DEFAULT_EXAMPLES, value_parser = value_parser!(u32).range(1..))]
     examples: u32,
     /// Seed of the random requests; by default each run prints and uses a new one
@@ -40,7 +40,7 @@ pub(crate) struct Options {
 /// The default number of random requests for each operation.
 const DEFAULT_EXAMPLES: u32 = 60;
 
-/// The package in the Python index.
+/// The package in the Python Package Index.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 
 const SETTINGS: &str = include_str!("../schemathesis/schemathesis.toml");
@@ -52,7 +52,7 @@ struct Plan {
     examples: u32,
     seed: Option<u64>,
     /// True if Matrix endpoints are called below all prefixes, which have the same handlers.
-    all_prefixes: bool,
+    includes_all_prefixes: bool,
 }
 
 /// Operations that are called with the same token.
@@ -64,7 +64,7 @@ struct OperationGroup {
 
 /// The operations that need a separate token: `logout` revokes it, and `signUp` needs an app token.
 const SEPARATE_OPERATIONS: &str = "^(logout|signUp)";
-/// [`SEPARATE_OPERATIONS`], and the operations below additional prefixes, whose ids end in the
+/// [`SEPARATE_OPERATIONS`], and the operations below additional prefixes. Their ids end with the
 /// prefix.
 const SEPARATE_OR_PREFIXED_OPERATIONS: &str = "^(logout|signUp)|_(service|matrix)(_|$)";
 
@@ -99,16 +99,20 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         return Err("the build failed".into());
     }
     let (examples, seed) = (options.examples, options.seed);
-    send_requests(&Plan { examples, seed, all_prefixes: true })
+    send_requests(&Plan { examples, seed, includes_all_prefixes: true })
 }
 
 /// Sends requests to the binary that the tests have built: a small number with a fixed seed, or
-/// with `long` as many as [`run`] by default.
-pub(crate) fn run_for_tests(long: bool) -> Result<bool, Box<dyn Error>> {
-    if long {
-        return send_requests(&Plan { examples: DEFAULT_EXAMPLES, seed: None, all_prefixes: true });
+/// with `is_long` as many as [`run`] by default.
+pub(crate) fn run_for_tests(is_long: bool) -> Result<bool, Box<dyn Error>> {
+    if is_long {
+        return send_requests(&Plan {
+            examples: DEFAULT_EXAMPLES,
+            seed: None,
+            includes_all_prefixes: true,
+        });
     }
-    send_requests(&Plan { examples: 3, seed: Some(1), all_prefixes: false })
+    send_requests(&Plan { examples: 3, seed: Some(1), includes_all_prefixes: false })
 }
 
 fn send_requests(plan: &Plan) -> Result<bool, Box<dyn Error>> {
@@ -141,7 +145,7 @@ impl OperationGroup {
         command.args(["--no-color", "--warnings", "off", "--max-examples"]);
         command.arg(plan.examples.to_string()).args(self.filters);
         if self.name == "users" {
-            let excluded = if plan.all_prefixes {
+            let excluded = if plan.includes_all_prefixes {
                 SEPARATE_OPERATIONS
             } else {
                 SEPARATE_OR_PREFIXED_OPERATIONS
@@ -154,7 +158,7 @@ impl OperationGroup {
         command.current_dir(server.dir()).stdout(Stdio::piped());
         server.set_credentials(&mut command, (self.token)(server));
         let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
-        let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+        let output = group.take_stdout().ok_or_else(|| io::Error::other("no pipe"))?;
         let reader = thread::spawn(move || BufReader::new(output).lines().collect());
         let all_conform = group.wait()?.success();
         let result: io::Result<Vec<String>> =

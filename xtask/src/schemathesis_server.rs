@@ -18,6 +18,9 @@ registration = \"open\"
 [rules]
 max_rules = 5000
 
+[push]
+contact = \"mailto:ops@ring.example\"
+
 [[application_services]]
 id = \"bridge\"
 sender_localpart = \"_bridge\"

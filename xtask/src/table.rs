@@ -7,6 +7,7 @@ pub(crate) fn format_table(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+        // Markdown separators have at least three characters.
         widest.max(header[column].chars().count()).max(3)
     };
     let widths: Vec<usize> = (0..header.len()).map(width).collect();

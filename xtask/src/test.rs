@@ -124,6 +124,10 @@ fn run_tests(options: &Options, report: &mut Report) {
         }
         let (succeeded, test_tally) = run_and_count_tests(command)?;
         tally = test_tally;
+        let crash_report = postgres.crash_report()?;
+        if !crash_report.is_empty() {
+            println!("PostgreSQL crashed during the tests:\n{crash_report}");
+        }
         Ok(succeeded)
     });
     if let (Some(name), 0) = (&options.name, tally.passed + tally.failed) {
@@ -153,7 +157,7 @@ fn start_engines() -> Result<(Postgres, Redis), EngineError> {
 fn run_and_count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     command.stdout(Stdio::piped());
     let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
-    let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+    let output = group.take_stdout().ok_or_else(|| io::Error::other("no pipe"))?;
     // In a thread, because a process that a test left behind may keep the pipe open until the group
     // is stopped.
     let reader = thread::spawn(move || -> io::Result<Tally> {

@@ -12,9 +12,10 @@ use crate::{cargo, packages};
 
 /// Break a running server and check that no acknowledged write is lost
 ///
-/// Each scenario starts a private server, loads it with 64 concurrent clients that write rules,
-/// tokens, revocations and codes, breaks something, and checks what was acknowledged: every rule
-/// and token exists, every revoked token is rejected, and no redeemed code can be redeemed again.
+/// Each scenario starts private servers and loads them with concurrent clients, which write rules,
+/// tokens, revocations and codes, or send events. It breaks something, and then checks what was
+/// acknowledged: every rule and token exists, every revoked token is rejected, no redeemed code can
+/// be redeemed again, and every message arrives.
 /// `--list` shows the scenarios.
 ///
 /// The seed makes the clients' choices and the delays repeatable, but not the order in which the
@@ -59,7 +60,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 const HEADER: &[&str] =
     &["scenario", "rounds", "acknowledged", "failed", "checks", "losses", "seconds"];
 
-/// Runs all scenarios, each for this time or for its default number of rounds, whichever is shorter.
+/// Runs all scenarios, each for its default number of rounds, but at most for `seconds`.
 pub(crate) fn run_all(seconds: u64) -> Result<bool, Box<dyn Error>> {
     run(&Options { seconds: Some(seconds), ..Options::default() })
 }
@@ -79,7 +80,9 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
             println!("{lines}");
             return Ok(true);
         }
-        return Err(format!("no scenario's name contains {filter:?}; they are\n{lines}").into());
+        return Err(
+            format!("no scenario's name contains {filter:?}; the scenarios are\n{lines}").into()
+        );
     }
 
     packages::ensure_installed(packages::FOR_TORTURE, !options.no_install)?;
@@ -142,6 +145,9 @@ fn run_scenario(scenario: &Scenario, settings: &Settings) -> (Outcome, Duration)
         }
     });
     println!("    {}", summary(&outcome, settings.rounds, start.elapsed()));
+    for figure in &outcome.figures {
+        println!("    {figure}");
+    }
     for description in &outcome.loss_descriptions {
         println!("    LOST: {description}");
     }
@@ -155,8 +161,12 @@ fn summary(outcome: &Outcome, rounds: u32, time: Duration) -> String {
         let mean = (outcome.recoveries.iter().sum::<Duration>() / count).as_secs_f32();
         format!(", recovery {mean:.1} s on average and at most {:.1} s", slowest.as_secs_f32())
     });
+    let duplicates = match outcome.duplicates {
+        0 => String::new(),
+        count => format!(", {count} messages arrived more than once"),
+    };
     format!(
-        "{} of {rounds} rounds in {} s: {} writes acknowledged, {} failed, {} checks, {} losses{recovery}",
+        "{} of {rounds} rounds in {} s: {} writes acknowledged, {} failed, {} checks, {} losses{recovery}{duplicates}",
         outcome.rounds,
         time.as_secs(),
         outcome.acknowledged,

@@ -63,12 +63,12 @@ pub(crate) fn clock_jumps(run: &mut Run) -> Result<()> {
     workers.verify_all(run)
 }
 
-/// Returns the server's time in seconds since the Unix epoch, from a new token's `created_at`.
+/// Returns the server's Unix time in seconds, from a new token's `created_at`.
 fn server_time(node: &Node) -> Result<i64> {
     let app = App::register(node.address)?;
     let response = Client::new(node.address).send_successfully(&app.token_request("read"))?;
     let token: Value = serde_json::from_str(&response.body)?;
-    token["created_at"].as_i64().ok_or_else(|| "no created_at".into())
+    token["created_at"].as_i64().ok_or_else(|| "the token has no created_at".into())
 }
 
 #[expect(clippy::disallowed_methods, reason = "compared with the server's clock")]

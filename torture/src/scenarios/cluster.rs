@@ -1,7 +1,7 @@
 //! Failovers and moved slots of a Redis cluster, while three nodes count requests in it.
 //!
 //! Each client sends more requests from an address than its limit admits, then continues with a
-//! different address. All requests of a round have one account's token, so each is counted for two
+//! different address. All requests of a round use one account's token, so each is counted for two
 //! subjects. For every address, exactly as many requests are admitted as the limit allows, and the
 //! account's counter equals the number of admitted requests. A killed primary may lose the counts
 //! that it has not yet replicated, so its shard may admit more requests, and an account's counter
@@ -87,16 +87,16 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
                 nodes.iter().try_for_each(wait_until_redis_is_used)?;
                 load.wait_for_responses(500)
             });
-            load.is_over.store(true, Ordering::Relaxed);
+            load.is_stopped.store(true, Ordering::Relaxed);
             let mut all_series = Vec::new();
             for client in clients {
                 all_series.extend(client.join().map_err(|_| "a client panicked")?);
             }
             event_result.map(|()| all_series)
         })?;
-        let local = count_local_decisions(&nodes)? - local_before;
-        run.outcome.check(local == 0 || killed_shard.is_some(), || {
-            format!("{event:?}: {local} requests were not counted in Redis")
+        let local_decisions = count_local_decisions(&nodes)? - local_before;
+        run.outcome.check(local_decisions == 0 || killed_shard.is_some(), || {
+            format!("{event:?}: {local_decisions} requests were not counted in Redis")
         });
         verify_counts(run, &cluster, &load, &all_series, killed_shard, &keys_before)?;
         run.end_round();
@@ -128,8 +128,10 @@ fn cause_event(
             Some(replica)
         }
         ClusterEvent::MoveSlots => {
-            let other_primary =
-                primaries.iter().find(|&&other| other != primary).ok_or("one primary")?;
+            let other_primary = primaries
+                .iter()
+                .find(|&&other| other != primary)
+                .ok_or("the cluster has only one primary")?;
             cluster.move_slots(primary, *other_primary, 100)?;
             cluster.move_slots(*other_primary, primary, 100)?;
             None
@@ -247,7 +249,7 @@ fn wait_until_redis_is_used(node: &Node) -> Result<()> {
 struct RoundLoad {
     round: u32,
     token: String,
-    is_over: AtomicBool,
+    is_stopped: AtomicBool,
     responses: AtomicU64,
     failed_requests: AtomicU64,
     first_failure: Mutex<String>,
@@ -258,18 +260,18 @@ impl RoundLoad {
         Self {
             round,
             token: token.to_owned(),
-            is_over: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
             responses: AtomicU64::new(0),
             failed_requests: AtomicU64::new(0),
             first_failure: Mutex::default(),
         }
     }
 
-    /// Sends series of requests until the round is over.
+    /// Sends series of requests until the load is stopped.
     fn send_series(&self, client: usize, nodes: &[Node]) -> Vec<RequestSeries> {
         let clients: Vec<Client> = nodes.iter().map(|node| Client::new(node.address)).collect();
         let mut all_series = Vec::new();
-        while !self.is_over.load(Ordering::Relaxed) {
+        while !self.is_stopped.load(Ordering::Relaxed) {
             let address = format!(
                 "{}.{}.{client}.{}",
                 20 + self.round / 250,

@@ -29,8 +29,8 @@ body_timeout = "1s"
 idle_timeout = "2s"
 "#;
 
-/// The maximum time until an abused connection is closed: four times the 15 s in which a request
-/// head must arrive.
+/// The maximum time until an abused connection is closed: four times the timeout of a request head,
+/// which is 15 s.
 const MAX_CLOSE_DELAY: Duration = Duration::from_mins(1);
 
 /// The maximum growth of the server's memory during the attacks.
@@ -110,11 +110,11 @@ fn attack_while_observed(
     app: &App,
     attack: Attack,
 ) -> Result<usize> {
-    let is_over = AtomicBool::new(false);
+    let has_ended = AtomicBool::new(false);
     let (results, observer_outcome) = thread::scope(|scope| {
         let observer = scope.spawn(|| {
             let mut outcome = Outcome::default();
-            send_ordinary_requests(&mut outcome, address, app, &is_over);
+            send_ordinary_requests(&mut outcome, address, app, &has_ended);
             outcome
         });
         let attackers: Vec<_> = (0..CONNECTIONS)
@@ -123,7 +123,7 @@ fn attack_while_observed(
             })
             .collect();
         let results: Vec<_> = attackers.into_iter().map(thread::ScopedJoinHandle::join).collect();
-        is_over.store(true, Ordering::Relaxed);
+        has_ended.store(true, Ordering::Relaxed);
         (results, observer.join())
     });
     run.outcome.add(observer_outcome.map_err(|_| "the observer panicked")?);
@@ -131,12 +131,13 @@ fn attack_while_observed(
     Ok(results.into_iter().flatten().filter(|result| !matches!(result, Ok(false))).count())
 }
 
-/// Sends requests as an ordinary client until the attack is over, at least once. All must succeed.
+/// Sends requests as an ordinary client until the attack has ended, but at least once. All of them
+/// must succeed.
 fn send_ordinary_requests(
     outcome: &mut Outcome,
     address: SocketAddr,
     app: &App,
-    is_over: &AtomicBool,
+    has_ended: &AtomicBool,
 ) {
     let client = Client::new(address);
     for number in 0..=u16::MAX {
@@ -147,13 +148,13 @@ fn send_ordinary_requests(
             app.token_request("read").with_header("x-forwarded-for", &client_address);
         for request in [&Request::get("/healthz"), &token_request] {
             let start = Instant::now();
-            let result = client.send(request).map(|response| response.status);
-            outcome.check(matches!(result, Ok(200)), || {
-                format!("an ordinary client got {result:?} after {:?}", start.elapsed())
+            let status = client.send(request).map(|response| response.status);
+            outcome.check(matches!(status, Ok(200)), || {
+                format!("an ordinary client got {status:?} after {:?}", start.elapsed())
             });
         }
         outcome.acknowledged += 1;
-        if is_over.load(Ordering::Relaxed) {
+        if has_ended.load(Ordering::Relaxed) {
             return;
         }
         thread::sleep(Duration::from_millis(20));

@@ -80,7 +80,7 @@ impl Disk {
         }
     }
 
-    /// Returns the command line prefix with which the server is started.
+    /// Returns the beginning of the command line that starts the server.
     fn command_prefix(&self) -> Vec<OsString> {
         match self {
             Self::Small(disk) => {
@@ -139,7 +139,7 @@ impl SmallDisk {
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut namespace_holder = ProcessGroup::spawn(command, &SpawnOptions::default()).ok()?;
         let mut line = [0; 1];
-        std::io::Read::read_exact(&mut namespace_holder.stdout()?, &mut line).ok()?;
+        std::io::Read::read_exact(&mut namespace_holder.take_stdout()?, &mut line).ok()?;
         Some(Self { namespace_holder, mount_point, _dir: dir })
     }
 

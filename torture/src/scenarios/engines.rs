@@ -11,8 +11,8 @@ use crate::node::Node;
 use crate::outcome::Run;
 use crate::workers::Workers;
 
-/// The number of writes that must be acknowledged before and after an outage. During an outage, as
-/// many must fail without PostgreSQL, or be acknowledged without Redis.
+/// The number of writes that must be acknowledged before and after an outage. The same number must
+/// fail during an outage of PostgreSQL, and be acknowledged during an outage of Redis.
 const WRITES: u64 = 100;
 
 /// The maximum time until the server is ready again.

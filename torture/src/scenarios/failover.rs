@@ -20,9 +20,9 @@ const NODES: usize = 3;
 /// The number of writes that must be acknowledged before and after a failover.
 const WRITES: u64 = 100;
 
-/// Promotes the standby in each round. In the first round and every second one after it, the primary
-/// is paused, so its connections stay open without responses, and killed after the promotion. In
-/// the other rounds it is killed immediately. It returns as the standby.
+/// Promotes the standby in each round. In rounds with an even number, the primary is paused, so its
+/// connections stay open without responses, and killed after the promotion. In the other rounds it
+/// is killed immediately. It returns as the standby.
 pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
     // Commits need not wait for the disk, because the operating system survives.
     let mut primary = Postgres::start()?;
@@ -66,7 +66,7 @@ pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
     workers.verify_all(run)
 }
 
-/// Writes on all nodes until each succeeds, and returns how long each took.
+/// Retries a write on each node until it succeeds, and returns the time that each node took.
 fn wait_for_writes(nodes: &[SocketAddr], app: &App) -> Result<Vec<Duration>> {
     let start = Instant::now();
     thread::scope(|scope| {

@@ -19,9 +19,9 @@ use crate::outcome::Run;
 const ACCOUNTS: usize = 4;
 /// The number of rules of each account.
 const RULES: usize = 20;
-/// The size of a rule's pattern. The rules have several megabytes in total, so that a restore takes
-/// much longer than the start of its process.
-const RULE_BYTES: usize = 40 * 1024;
+/// The size of a rule's pattern, in bytes. The patterns total 3 MB, so that a restore takes
+/// much longer than starting its process.
+const PATTERN_BYTES: usize = 40 * 1024;
 
 pub(crate) fn restore_into_sqlite(run: &mut Run) -> Result<()> {
     let backup = Backup::create(run)?;
@@ -49,7 +49,7 @@ impl Backup {
     fn create(run: &Run) -> Result<Self> {
         let mut node = Node::start_new(run, &["--limits", "off"], "")?;
         let app = App::register(node.address)?;
-        let rule = json!({"pattern": "x".repeat(RULE_BYTES), "actions": ["notify"]});
+        let rule = json!({"pattern": "x".repeat(PATTERN_BYTES), "actions": ["notify"]});
         for account in 0..ACCOUNTS {
             let user = app.add_user(node.address, &format!("user{account}"))?;
             let client = Client::new(node.address);
@@ -61,10 +61,11 @@ impl Backup {
         node.kill()?;
         let dir = tempfile::Builder::new().prefix("belfry-torture-").tempdir()?;
         let file = dir.path().join("backup").display().to_string();
-        let data = node.dir().join("data").display().to_string();
+        let data_dir = node.dir().join("data").display().to_string();
         let mut backup = Self { dir, row_counts: String::new() };
-        backup.row_counts =
-            parse_row_counts(&backup.run_successfully(run, &["backup", &file, "--data", &data])?)?;
+        backup.row_counts = parse_row_counts(
+            &backup.run_successfully(run, &["backup", &file, "--data", &data_dir])?,
+        )?;
         Ok(backup)
     }
 
@@ -94,8 +95,8 @@ impl Backup {
     }
 }
 
-/// Returns the number of rows in each table, from the output of `belfry backup` or `belfry restore`,
-/// without the audit events, because each command adds one.
+/// Parses the number of rows in each table from the output of `belfry backup` or `belfry restore`.
+/// Omits the audit events, because each command adds one.
 fn parse_row_counts(output: &str) -> Result<String> {
     let tables = output.split_once(" rows (").and_then(|(_, rest)| rest.split_once(')'));
     let (tables, _) = tables.ok_or_else(|| format!("unexpected output: {output}"))?;
@@ -110,7 +111,7 @@ fn kill_repeatedly(
     backup: &Backup,
     mut new_database: impl FnMut(u32) -> Result<[String; 2]>,
 ) -> Result<()> {
-    // The time of a restore, updated from completed ones.
+    // Estimated duration of a restore, adjusted after each round.
     let mut estimated_duration = Duration::from_millis(100);
     while let Some(round) = run.next_round() {
         let [flag, value] = new_database(round)?;

@@ -1,5 +1,5 @@
 //! Three nodes behind nginx are restarted one by one during concurrent writes, or upgraded and
-//! rolled back if there is a binary of the previous release.
+//! rolled back if a binary of the previous release is given.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
@@ -22,13 +22,13 @@ const WRITES: u64 = 100;
 /// The maximum time until nginx sends requests to a restarted node.
 const RETURN_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The time that a stopping node gives nginx to use each idle connection once more, after which the
-/// node closes it.
+/// The time that a stopping node waits for nginx to use each idle connection once more. Then the
+/// node closes the connection.
 const SHUTDOWN_DELAY: &str = "2s";
 
-/// Restarts the nodes one by one in each round, with the other binary if there is one of the
-/// previous release. No request may fail: nginx must not send a request to a node that does not
-/// respond, unless it can repeat the request on another node.
+/// Restarts the nodes one by one in each round. If a binary of the previous release is given, the
+/// rounds alternate between both binaries. No request may fail: nginx must not send a request to a
+/// node that does not respond, unless it can retry the request on another node.
 pub(crate) fn rolling_restarts(run: &mut Run) -> Result<()> {
     let (postgres, redis) = (Postgres::start()?, Redis::start()?);
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
@@ -50,7 +50,7 @@ pub(crate) fn rolling_restarts(run: &mut Run) -> Result<()> {
 
     let mut workers = Workers::set_up(run, &[proxy])?.with_several_nodes();
     while let Some(round) = run.next_round() {
-        let belfry = match &run.settings.previous_belfry {
+        let binary = match &run.settings.previous_belfry {
             Some(previous) if round % 2 == 0 => previous.clone(),
             _ => run.settings.belfry.clone(),
         };
@@ -59,7 +59,7 @@ pub(crate) fn rolling_restarts(run: &mut Run) -> Result<()> {
             for (node, delay_ms) in nodes.iter_mut().zip(delays_ms) {
                 load.wait_for_acknowledgements(WRITES)?;
                 thread::sleep(Duration::from_millis(delay_ms));
-                node.belfry.clone_from(&belfry);
+                node.binary.clone_from(&binary);
                 restart(node, load)?;
             }
             load.wait_for_acknowledgements(WRITES)

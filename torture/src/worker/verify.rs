@@ -1,4 +1,4 @@
-//! Checks that every write that was acknowledged to a client is stored.
+//! Checks that all acknowledged writes of a worker are stored.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Checks again the tokens that were checked before.
+    /// Rechecks the tokens of earlier checks.
     pub(crate) fn verify_checked_tokens(&mut self) -> Result<()> {
         for token in std::mem::take(&mut self.checked_tokens) {
             self.verify_token(&token)?;
@@ -126,7 +126,7 @@ impl Worker {
             }
             CodeState::Unused | CodeState::MaybeRedeemed => {
                 let response = self.client.send_until_available(&request)?;
-                let may_be_rejected = response.is_repeated
+                let may_be_rejected = response.is_retried
                     || self.codes_expire
                     || matches!(code.state, CodeState::MaybeRedeemed);
                 let is_expected =

@@ -1,4 +1,4 @@
-//! A client's random writes.
+//! A worker's random writes.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -14,11 +14,11 @@ use crate::app::App;
 use crate::client::{Request, Response};
 use crate::load::{Load, OnFailure};
 
-/// The number of rules that each client writes.
-const RULES_PER_CLIENT: usize = 3;
+/// Maximum number of rules that a worker adds.
+const RULES_PER_WORKER: usize = 3;
 
-/// The maximum number of tokens and codes of a client in a round, all of which are checked after
-/// the round. A client that has this many requests no more of them.
+/// Maximum number of tokens and codes that a worker requests in a round. All of them are checked
+/// after the round.
 const MAX_SECRETS: usize = 20;
 
 impl Worker {
@@ -37,11 +37,11 @@ impl Worker {
     }
 
     fn send_random_write(&mut self, load: &Load) {
-        let is_full = self.new_tokens.len() + self.new_codes.len() >= MAX_SECRETS;
+        let has_max_secrets = self.new_tokens.len() + self.new_codes.len() >= MAX_SECRETS;
         match self.rng.u8(0..10) {
             7 => self.revoke_token(load),
-            5 | 6 if !is_full => self.issue_token(load),
-            8 if !is_full => self.issue_code(load),
+            5 | 6 if !has_max_secrets => self.issue_token(load),
+            8 if !has_max_secrets => self.issue_code(load),
             9 => self.redeem_code(load),
             4 => self.delete_rule(load),
             _ => self.put_rule(load),
@@ -51,12 +51,12 @@ impl Worker {
     /// Sends a write and returns the response if it was acknowledged.
     fn send_write(&mut self, load: &Load, request: &Request) -> Option<Response> {
         let result = self.client.send(request);
-        self.record_result(load, result)
+        self.record_write(load, result)
     }
 
-    /// Counts the result of a write, and a loss if the server rejected it. Returns the response if
-    /// the write was acknowledged.
-    fn record_result(&mut self, load: &Load, result: Result<Response>) -> Option<Response> {
+    /// Counts a write as acknowledged or failed, and as a loss if the server rejected it. Returns
+    /// the response if the write was acknowledged.
+    fn record_write(&mut self, load: &Load, result: Result<Response>) -> Option<Response> {
         match result {
             Ok(response) if response.status < 400 => {
                 load.acknowledged_writes.fetch_add(1, Ordering::Relaxed);
@@ -79,7 +79,7 @@ impl Worker {
     fn put_rule(&mut self, load: &Load) {
         self.last_number += 1;
         let pattern = format!("pattern {}", self.last_number);
-        let index = if self.rules.len() < RULES_PER_CLIENT {
+        let index = if self.rules.len() < RULES_PER_WORKER {
             let id = format!("{}-{}", self.name, self.last_number);
             self.rules.push(Rule { id, acknowledged: RuleState::Absent, pending: None });
             Some(self.rules.len() - 1)
@@ -130,7 +130,7 @@ impl Worker {
 
     fn issue_code(&mut self, load: &Load) {
         let result = self.app.authorize(&self.client, &self.user);
-        let Some(response) = self.record_result(load, result) else { return };
+        let Some(response) = self.record_write(load, result) else { return };
         match App::extract_code(&response) {
             Some(secret) => self.new_codes.push(Code { secret, state: CodeState::Unused }),
             None => self.outcome.record_loss(format!(
@@ -146,10 +146,11 @@ impl Worker {
         let request = self.app.redemption_request(&self.new_codes[index].secret);
         let result = self.client.send(&request);
         if self.codes_expire && result.as_ref().is_ok_and(Response::is_invalid_grant) {
+            // The code may have expired.
             self.new_codes[index].state = CodeState::MaybeRedeemed;
             return;
         }
-        let response = self.record_result(load, result);
+        let response = self.record_write(load, result);
         let token = response.and_then(|response| response.json_string("access_token").ok());
         self.new_codes[index].state = match token {
             Some(token) => CodeState::Redeemed { token },

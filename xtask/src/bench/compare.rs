@@ -13,7 +13,7 @@ use super::wrk;
 /// run.
 const ROUNDS_PER_PROCESS: u32 = 3;
 
-/// A request whose throughput is compared with that of a reference.
+/// A throughput comparison of Belfry with a reference server.
 #[derive(Clone, Copy)]
 pub(super) struct Comparison {
     pub setup: Setup,
@@ -43,7 +43,7 @@ struct LoadResult {
 }
 
 impl Comparison {
-    /// Loads both servers and returns the median ratio of their throughput.
+    /// Loads both servers and reports the median ratio of their throughput.
     pub(super) fn measure(
         &self,
         bench: &Bench,
@@ -54,7 +54,7 @@ impl Comparison {
         let mut reference = match (&bench.other, &self.reference) {
             (Some(other), _) => self.setup.start(other)?,
             (None, Reference::Belfry(setup)) => setup.start(&bench.current)?,
-            (None, Reference::Bare) => ours.start_bare_copy(&bench.bare)?,
+            (None, Reference::Bare) => ours.start_reference(&bench.bare)?,
         };
         let (mut our_results, mut reference_results) = (vec![], vec![]);
         for round in 1..=bench.rounds {
@@ -146,7 +146,7 @@ mod tests {
         ];
         assert_eq!(line.cells(), cells);
         let line = report_line("GET /", Some(Target::AtLeast(0.75)), &[result(70.0, 0)], &bare);
-        assert!(!line.passed());
+        assert!(!line.has_passed());
     }
 
     #[test]
@@ -154,6 +154,6 @@ mod tests {
         let results = [result(100.0, 5)];
         let line = report_line("GET /", None, &results, &results);
         assert_eq!(line.cells().last().unwrap(), "5 errors");
-        assert!(!line.passed());
+        assert!(!line.has_passed());
     }
 }

@@ -1,8 +1,8 @@
 //! `cargo xtask bench cost`: the cost of the most expensive valid request of each kind.
 //!
-//! Each request is sent several times to a server on SQLite without rate limits. Its processor time
-//! is that of all server threads. Its time on worker threads is listed separately, because other
-//! requests wait meanwhile.
+//! Each request is sent several times to a server on SQLite without rate limits. The CPU time is
+//! the total of all server threads. The share of the async worker threads is listed separately,
+//! because it delays other requests.
 
 mod cases;
 
@@ -21,7 +21,7 @@ use super::request::Request;
 use super::setup::belfry_command;
 use crate::table::format_table;
 
-/// Number of times that a request is sent.
+/// Number of measured requests for each case.
 const REPETITIONS: u32 = 10;
 
 /// The maximum CPU time of a request on worker threads, in milliseconds.
@@ -37,7 +37,7 @@ struct Cost {
     written_bytes: f64,
     /// The size of the response body.
     response_bytes: usize,
-    /// True if the response is a page for people.
+    /// True if the response is an HTML page.
     is_page: bool,
 }
 
@@ -72,7 +72,10 @@ pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
     }
     let header = ["request", "client", "CPU", "on workers", "written", "response", ""];
     println!("\n{}", format_table(&header, &table_rows));
-    println!("at most {MAX_WORKER_MS} ms on workers, and {MAX_PAGE_BYTES} bytes of a page");
+    println!(
+        "bounds: {MAX_WORKER_MS} ms on worker threads per request, {} MB per page",
+        MAX_PAGE_BYTES / 1_000_000
+    );
     println!(
         "{}",
         if all_passed { "all requests are within the bounds" } else { "FAILED: see above" }
@@ -94,12 +97,12 @@ fn measure(
     };
     let response = send()?;
     let content_type = response.headers.iter().find(|(name, _)| name == "content-type");
-    wait_until_idle();
+    pause_for_background_work();
     let before = Usage::read(server.id())?;
     for _ in 0..REPETITIONS {
         send()?;
     }
-    wait_until_idle();
+    pause_for_background_work();
     let after = Usage::read(server.id())?;
     let repetitions = f64::from(REPETITIONS);
     Ok(Cost {
@@ -112,13 +115,13 @@ fn measure(
     })
 }
 
-/// Waits until the server has finished the work after a response, such as a database checkpoint.
-fn wait_until_idle() {
+/// Gives the server 200 ms to finish background work, such as a database checkpoint.
+fn pause_for_background_work() {
     thread::sleep(Duration::from_millis(200));
 }
 
-/// Finds the worker threads, which respond to health requests. Their name does not distinguish them
-/// from the threads for blocking work.
+/// Finds the worker threads by sending health requests and selecting the threads that used CPU
+/// time. Thread names do not suffice: the threads for blocking work have the same name.
 fn find_worker_threads(server: &Server) -> io::Result<BTreeSet<u32>> {
     let before = Usage::read(server.id())?;
     thread::scope(|scope| {
@@ -139,7 +142,7 @@ fn health_request() -> Request {
 
 /// The resources that a process has used so far.
 struct Usage {
-    /// Processor time by thread id.
+    /// CPU time by thread id.
     thread_cpu_ms: BTreeMap<u32, f64>,
     /// Bytes written to disk.
     written_bytes: f64,
@@ -165,7 +168,7 @@ impl Usage {
         Ok(Self { thread_cpu_ms, written_bytes })
     }
 
-    /// Returns the processor time of some threads since an earlier reading, in milliseconds.
+    /// Returns the CPU time of some threads since an earlier reading, in milliseconds.
     fn cpu_ms_since(&self, before: &Self, is_counted: impl Fn(u32) -> bool) -> f64 {
         let counted_threads = self.thread_cpu_ms.iter().filter(|(thread, _)| is_counted(**thread));
         counted_threads

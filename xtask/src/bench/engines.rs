@@ -13,7 +13,7 @@ pub(super) struct Engines {
     pub redis: Redis,
 }
 
-/// Numbers of operations, since the engines were started or during a load.
+/// Numbers of operations, either since the engines were started or during a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Operations {
     /// Statements in PostgreSQL, without those that begin and end transactions.
@@ -21,7 +21,7 @@ pub(super) struct Operations {
     /// Reads and transactions: the statements of each are sent together in one round trip.
     pub round_trips: f64,
     pub notifications: f64,
-    /// Requests to Redis, each of which runs a script.
+    /// Requests to Redis. Each runs a script.
     pub scripts: f64,
     /// Commands in Redis, including those that scripts run.
     pub commands: f64,
@@ -54,7 +54,8 @@ impl Engines {
     }
 }
 
-fn scrape_metrics(node: SocketAddr) -> Result<String, Box<dyn Error>> {
+/// Requests the metrics of a node, in the text format of Prometheus.
+pub(super) fn scrape_metrics(node: SocketAddr) -> Result<String, Box<dyn Error>> {
     Ok(minreq::get(format!("http://{node}/metrics")).with_timeout(10).send()?.as_str()?.to_owned())
 }
 

@@ -40,7 +40,7 @@ impl ReportLine {
         }
     }
 
-    pub(super) fn passed(&self) -> bool {
+    pub(super) fn has_passed(&self) -> bool {
         let is_within_target = match self.target {
             Some(Target::AtLeast(target)) => self.value >= target,
             Some(Target::AtMost(target)) => self.value <= target,
@@ -60,7 +60,7 @@ impl ReportLine {
         let outcome = match (self.errors, self.target) {
             (1.., _) => format!("{} errors", self.errors),
             (0, None) => String::new(),
-            (0, Some(_)) if self.passed() => "ok".to_owned(),
+            (0, Some(_)) if self.has_passed() => "ok".to_owned(),
             (0, Some(_)) => "FAILED".to_owned(),
         };
         let cpu_ratio = Some(self.cpu_ratio)

@@ -1,6 +1,7 @@
 //! The kinds of rows, and how each is measured.
 
 use std::error::Error;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +15,7 @@ use super::line::{ReportLine, Target, median};
 use super::nodes::ClusterBenchmark;
 use super::pgbench::PgbenchComparison;
 use super::setup::{Setup, belfry_command};
-use super::{Bench, overload, storage};
+use super::{Bench, delivery, overload, storage};
 use crate::cargo;
 
 /// A row of the table.
@@ -29,12 +30,16 @@ pub(super) struct Row {
 pub(super) enum RowKind {
     /// Throughput relative to a reference.
     Throughput(Comparison),
-    /// Resident memory of Belfry without requests, in MB.
-    IdleMemory,
+    /// Cost of messages from the queue to the push service, and the time that one event takes.
+    Delivery(Setup),
+    /// Resident memory of Belfry with the given settings and without requests, in MB.
+    IdleMemory(&'static str),
+    /// CPU time of Belfry with the given settings and without requests, in ms per second.
+    IdleCpu(&'static str),
     /// Time from start to ready with an empty data directory, in ms.
     StartupTime,
     /// Latency of the setup's request, and of others, while expensive push rules are evaluated by
-    /// the application service with this token.
+    /// the application service with the given token.
     Overload(Setup, &'static str),
     /// Throughput and operations of the engines with one, two and four nodes.
     Cluster(ClusterBenchmark),
@@ -49,7 +54,8 @@ pub(super) enum RowKind {
 impl Row {
     /// Measures the row.
     pub(super) fn measure(&self, bench: &Bench) -> Result<Vec<ReportLine>, Box<dyn Error>> {
-        let (unit, measure): (_, fn(&Path) -> io::Result<f64>) = match &self.kind {
+        let (unit, settings, measure): (_, _, fn(&Path, &str) -> io::Result<f64>) = match &self.kind
+        {
             RowKind::Throughput(comparison) => {
                 return Ok(vec![comparison.measure(bench, self.name, self.target)?]);
             }
@@ -57,6 +63,7 @@ impl Row {
             | RowKind::Cluster(_)
             | RowKind::Pgbench(_)
             | RowKind::Storage(_)
+            | RowKind::Delivery(_)
                 if bench.other.is_some() =>
             {
                 return Err("not measured: this row cannot be compared with another build".into());
@@ -65,38 +72,52 @@ impl Row {
             RowKind::Cluster(benchmark) => return benchmark.measure(bench, self.name),
             RowKind::Pgbench(pgbench) => return Ok(vec![pgbench.measure(bench, self.name)?]),
             RowKind::Storage(setup) => return storage::measure(bench, setup),
+            RowKind::Delivery(setup) => return delivery::measure(bench, setup),
             RowKind::Overload(setup, token) => return overload::measure(bench, setup, token),
-            RowKind::IdleMemory => ("MB", measure_idle_memory_mb),
-            RowKind::StartupTime => ("ms", measure_startup_ms),
+            RowKind::IdleMemory(settings) => ("MB", *settings, measure_idle_memory_mb),
+            RowKind::IdleCpu(settings) => ("ms per second", *settings, measure_idle_cpu),
+            RowKind::StartupTime => ("ms", "", measure_startup_ms),
         };
-        let mut line =
-            ReportLine::metric(self.name, measure(&bench.current.belfry)?, unit, self.target);
+        let value = measure(&bench.current.belfry, settings)?;
+        let mut line = ReportLine::metric(self.name, value, unit, self.target);
         if let Some(other) = &bench.other {
-            line.reference = format!("{:.1} {unit}", measure(&other.belfry)?);
+            line.reference = format!("{:.1} {unit}", measure(&other.belfry, settings)?);
         }
         Ok(vec![line])
     }
 }
 
-fn measure_idle_memory_mb(belfry: &Path) -> io::Result<f64> {
+fn measure_idle_memory_mb(belfry: &Path, settings: &str) -> io::Result<f64> {
     let dir = tempfile::tempdir()?;
-    let server = start_belfry(belfry, dir.path())?;
+    let server = start_belfry(belfry, dir.path(), settings)?;
     thread::sleep(Duration::from_secs(2));
     Ok(server.resident_memory_mb())
 }
 
+/// Returns the idle CPU time after the start, in milliseconds per second.
+fn measure_idle_cpu(belfry: &Path, settings: &str) -> io::Result<f64> {
+    let dir = tempfile::tempdir()?;
+    let server = start_belfry(belfry, dir.path(), settings)?;
+    thread::sleep(Duration::from_secs(2));
+    let cpu_before_us = server.cpu_time_us();
+    // A minute, because the kernel reports multiples of 10 ms.
+    thread::sleep(Duration::from_mins(1));
+    Ok((server.cpu_time_us() - cpu_before_us) / 1000.0 / 60.0)
+}
+
 /// Returns the median time of ten starts, in milliseconds.
-fn measure_startup_ms(belfry: &Path) -> io::Result<f64> {
+fn measure_startup_ms(belfry: &Path, settings: &str) -> io::Result<f64> {
     let mut startup_times_ms = vec![];
     for _ in 0..10 {
         let dir = tempfile::tempdir()?;
-        startup_times_ms
-            .push(start_belfry(belfry, dir.path())?.startup_duration.as_secs_f64() * 1000.0);
+        let server = start_belfry(belfry, dir.path(), settings)?;
+        startup_times_ms.push(server.startup_duration.as_secs_f64() * 1000.0);
     }
     Ok(median(startup_times_ms))
 }
 
-fn start_belfry(belfry: &Path, dir: &Path) -> io::Result<Server> {
+fn start_belfry(belfry: &Path, dir: &Path, settings: &str) -> io::Result<Server> {
+    fs::write(dir.join("belfry.toml"), settings)?;
     Server::start(belfry_command(belfry, dir, &["serve", "--listen", "127.0.0.1:0"]), dir)
 }
 
@@ -154,7 +175,7 @@ mod tests {
         ] {
             let line = parse_line(text).unwrap();
             assert_eq!(
-                (&line.cells()[3..], line.passed()),
+                (&line.cells()[3..], line.has_passed()),
                 (&expected.map(String::from)[..], passed)
             );
         }

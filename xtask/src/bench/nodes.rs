@@ -20,7 +20,7 @@ use super::{Bench, wrk};
 /// Cluster sizes to measure.
 const NODE_COUNTS: [u16; 3] = [1, 2, 4];
 
-/// The warm-up before the first round, in which all accounts are requested.
+/// The duration of the warm-up before the first round, long enough to request all accounts.
 const WARM_UP_SECONDS: u32 = 3;
 
 /// A request to measure on clusters of each size.

@@ -19,8 +19,8 @@ const JSON: &str = "application/json";
 /// The duration of the measurement, as a multiple of the option `--seconds`.
 const DURATION_FACTOR: u32 = 10;
 
-/// Starts the server that `setup` describes, which has an application service with this token, and
-/// sends expensive requests to it. Meanwhile measures `/healthz`, the request of the setup, and
+/// Starts the server that `setup` describes, which has an application service with `service_token`,
+/// and sends expensive requests to it. Meanwhile measures `/healthz`, the request of the setup, and
 /// another user's explanations.
 pub(super) fn measure(
     bench: &Bench,
@@ -50,11 +50,13 @@ pub(super) fn measure(
         ("another user's explain", explain(&other_token, expensive_event()), 100),
     ];
     let duration = Duration::from_secs(u64::from(bench.seconds * DURATION_FACTOR));
-    let stop = AtomicBool::new(false);
+    let is_stopped = AtomicBool::new(false);
     thread::scope(|scope| {
         let attackers = attack_requests.map(|request| {
-            let stop = &stop;
-            scope.spawn(move || repeat_request(&request, address, || stop.load(Ordering::Relaxed)))
+            let is_stopped = &is_stopped;
+            scope.spawn(move || {
+                repeat_request(&request, address, || is_stopped.load(Ordering::Relaxed))
+            })
         });
         let end = Instant::now() + duration;
         let clients = measured_requests.map(|(name, request, percentile)| {
@@ -67,7 +69,7 @@ pub(super) fn measure(
             let latencies = client.join().map_err(|_| "a client panicked")??;
             lines.push(latency_line(name, percentile, latencies));
         }
-        stop.store(true, Ordering::Relaxed);
+        is_stopped.store(true, Ordering::Relaxed);
         for attacker in attackers {
             let latencies = attacker.join().map_err(|_| "a client panicked")??;
             let line = latency_line("expensive request", 50, latencies);
@@ -77,14 +79,14 @@ pub(super) fn measure(
     })
 }
 
-/// Repeats a request until `is_over` returns true, and returns all latencies.
+/// Repeats a request until `has_ended` returns true, and returns all latencies.
 fn repeat_request(
     request: &Request,
     address: SocketAddr,
-    is_over: impl Fn() -> bool,
+    has_ended: impl Fn() -> bool,
 ) -> io::Result<Vec<Duration>> {
     let mut latencies = Vec::new();
-    while !is_over() {
+    while !has_ended() {
         let start = Instant::now();
         request.send(address)?;
         latencies.push(start.elapsed());
@@ -95,10 +97,11 @@ fn repeat_request(
 fn latency_line(name: &str, percentile: usize, mut latencies: Vec<Duration>) -> ReportLine {
     latencies.sort();
     let position = latencies.len().saturating_sub(1) * percentile / 100;
-    let value = latencies.get(position).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1000.0);
+    let latency_ms =
+        latencies.get(position).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1000.0);
     let target = if percentile < 100 { 100.0 } else { 1000.0 };
     let name = format!("{name} while expensive rules are evaluated, p{percentile}");
-    let mut line = ReportLine::metric(&name, value, "ms", Some(Target::AtMost(target)));
+    let mut line = ReportLine::metric(&name, latency_ms, "ms", Some(Target::AtMost(target)));
     line.measured = format!("{} requests", latencies.len());
     line
 }

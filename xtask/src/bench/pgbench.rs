@@ -1,4 +1,4 @@
-//! Writes through Belfry on PostgreSQL, against pgbench with the same statements.
+//! Writes through Belfry on PostgreSQL, compared with pgbench and the same statements.
 
 use std::error::Error;
 use std::fs;
@@ -108,7 +108,7 @@ fn parse_report(report: &str) -> Option<(f64, f64)> {
     Some((number("number of transactions actually processed: ")?, number("tps = ")?))
 }
 
-/// Returns the ratio of the rates; the CPU ratio is that of PostgreSQL alone.
+/// Returns a line with the ratio of the rates. Its CPU ratio covers PostgreSQL only.
 fn report_line(name: &str, ours: &[RunResult], reference: &[RunResult]) -> ReportLine {
     let median_value =
         |runs: &[RunResult], metric: fn(&RunResult) -> f64| median(runs.iter().map(metric));

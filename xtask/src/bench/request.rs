@@ -51,8 +51,8 @@ impl Request {
         self
     }
 
-    /// Sets the number of accounts, and replaces `{token}` in the headers with the template of their
-    /// tokens.
+    /// Sets the number of accounts, and replaces `{token}` in the headers with the template for
+    /// their tokens.
     pub(super) fn with_accounts(mut self, accounts: u32, token: &str) -> Self {
         self.accounts = accounts;
         for (_, value) in &mut self.headers {
@@ -136,8 +136,8 @@ const FIXED_REQUEST_SCRIPT: &str = "\
 wrk.method, wrk.path, wrk.body, wrk.headers = method, path, body, headers
 ";
 
-/// Script for requests that wrk builds one by one, in two threads with separate state. Round 0 is
-/// the warm-up, in which the threads request all accounts in order.
+/// Script for requests that wrk builds one by one, in two threads with separate state. In round
+/// 0, the warm-up, the threads request all accounts in order.
 const VARYING_REQUEST_SCRIPT: &str = r#"
 local threads = 0
 function setup(thread)

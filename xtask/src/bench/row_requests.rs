@@ -15,7 +15,7 @@ pub(super) fn random_rules_request() -> Request {
     Request::new("GET", PUSH_RULES).with_bearer("{token}")
 }
 
-/// Creates an account with one push rule, and returns a request that reads its rules at this path.
+/// Creates an account with one push rule, and returns a request that reads its rules at `path`.
 pub(super) fn prepare_rules_request(belfry: &RunningBelfry<'_>, path: &str) -> io::Result<Request> {
     belfry.run(&["account", "add", "ann"])?;
     let token = belfry.run(&["token", "issue", "ann", "--scopes", "push"])?;
@@ -67,7 +67,15 @@ pub(super) fn evaluation_request(members: u32) -> Request {
         .with_body(JSON, body)
 }
 
-/// Exhausts the limit, and returns a request that is rejected for this reason.
+/// Returns a request that sends an event to this many members of a room. The caller must
+/// replace `{round}` in the event id, because each event is delivered once.
+pub(super) fn notify_request(members: u32) -> Request {
+    let request = evaluation_request(members);
+    let body = request.body.replacen(r#""type""#, r#""event_id":"${round}","type""#, 1);
+    Request { path: "/_matrix/app/v1/notify".to_owned(), body, ..request }
+}
+
+/// Exhausts the limit, and returns a request that is therefore rejected.
 pub(super) fn prepare_rejected_request(belfry: &RunningBelfry<'_>) -> io::Result<Request> {
     let request = Request::new("GET", "/api/v1/instance");
     belfry.send(&request)?;

@@ -1,14 +1,15 @@
 //! The rows of the table: the measurements and their performance targets.
 
 use super::compare::{Comparison, Reference};
+use super::delivery::ACCOUNTS;
 use super::line::Target;
 use super::measure::{Row, RowKind};
 use super::nodes::ClusterBenchmark;
 use super::pgbench::{self, PgbenchComparison};
 use super::request::Request;
 use super::row_requests::{
-    evaluation_request, gateway_check_request, prepare_app_token_request, prepare_rejected_request,
-    prepare_rules_request, random_rules_request, rule_write_request,
+    evaluation_request, gateway_check_request, notify_request, prepare_app_token_request,
+    prepare_rejected_request, prepare_rules_request, random_rules_request, rule_write_request,
 };
 use super::setup::Setup;
 
@@ -30,6 +31,16 @@ const APPLICATION_SERVICE: &str = "[[application_services]]\n\
     as_token = \"bench-service\"\n\
     sender_localpart = \"bench0\"\n\
     namespaces.users = [{ regex = \"@.*\" }]\n";
+
+/// The application service of [`APPLICATION_SERVICE`], and delivery to this machine.
+const DELIVERY: &str = "[[application_services]]\n\
+    id = \"bench\"\n\
+    as_token = \"bench-service\"\n\
+    sender_localpart = \"bench0\"\n\
+    namespaces.users = [{ regex = \"@.*\" }]\n\
+    [push]\n\
+    contact = \"mailto:ops@ring.example\"\n\
+    allowed_networks = [\"127.0.0.0/8\"]\n";
 
 /// Members of the room in the evaluation row.
 const MEMBERS: u32 = 10_000;
@@ -174,7 +185,24 @@ pub(super) const ROWS: &[Row] = &[
         kind: RowKind::Subcommand("backup"),
         target: None,
     },
-    Row { name: "idle memory", kind: RowKind::IdleMemory, target: Some(Target::AtMost(25.0)) },
+    Row {
+        name: "delivery to 10,000 devices, against pywebpush and web-push",
+        kind: RowKind::Delivery(Setup {
+            settings: DELIVERY,
+            account_count: ACCOUNTS,
+            prepare: |_| Ok(notify_request(ACCOUNTS)),
+            ..DEFAULT_SETUP
+        }),
+        target: None,
+    },
+    Row { name: "idle memory", kind: RowKind::IdleMemory(""), target: Some(Target::AtMost(25.0)) },
+    Row {
+        name: "idle memory with delivery",
+        kind: RowKind::IdleMemory(DELIVERY),
+        target: Some(Target::AtMost(25.0)),
+    },
+    Row { name: "idle CPU time", kind: RowKind::IdleCpu(""), target: None },
+    Row { name: "idle CPU time with delivery", kind: RowKind::IdleCpu(DELIVERY), target: None },
     Row {
         name: "start to ready, empty data",
         kind: RowKind::StartupTime,

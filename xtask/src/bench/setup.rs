@@ -1,4 +1,5 @@
-//! Starts Belfry for a benchmark row, and the reference server, which returns a fixed response.
+//! Starts the servers of a benchmark row: Belfry, and the reference server, which returns a fixed
+//! response.
 
 use std::fs;
 use std::io;
@@ -72,7 +73,8 @@ impl Setup {
         })
     }
 
-    /// Prepares a server, and returns the request with this template for access tokens.
+    /// Prepares a server, and returns the request. `token_template` is the result of
+    /// [`add_accounts`](Self::add_accounts).
     pub(super) fn prepare_request(
         &self,
         build: &Build,
@@ -85,7 +87,7 @@ impl Setup {
     }
 
     /// Adds accounts to the data directory or to PostgreSQL, and returns the template of their
-    /// access tokens.
+    /// access tokens, in which `{padded}` stands for the account number with ten digits.
     pub(super) fn add_accounts(
         &self,
         build: &Build,
@@ -117,7 +119,7 @@ impl Setup {
 
 impl Instance {
     /// Starts a reference server that returns the same response as this one.
-    pub(super) fn start_bare_copy(&self, program: &Path) -> io::Result<Self> {
+    pub(super) fn start_reference(&self, program: &Path) -> io::Result<Self> {
         let response = self.request.send(self.server()?.address)?;
         let body = self.dir.join("body");
         fs::write(&body, response.body)?;
@@ -149,7 +151,7 @@ impl Instance {
         })
     }
 
-    /// Stops the server and starts it again with the same data, on a different port.
+    /// Restarts the server with the same data, on a different port.
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.server = None;
         self.server = Some(Server::start((self.command)(), &self.dir)?);
@@ -166,7 +168,7 @@ impl Instance {
     }
 }
 
-/// A running Belfry that a benchmark row can prepare.
+/// A running Belfry server, which a benchmark row prepares.
 pub(super) struct RunningBelfry<'a> {
     server: &'a Server,
     program: &'a Path,

@@ -1,5 +1,5 @@
-//! The space that accounts, tokens, rules and counters take in PostgreSQL, in Redis, and in a node's
-//! memory.
+//! The space that accounts, tokens, rules and counters take in PostgreSQL, in Redis and in the
+//! memory of a node.
 
 use std::error::Error;
 
@@ -8,7 +8,7 @@ use super::line::ReportLine;
 use super::nodes::Cluster;
 use super::setup::Setup;
 
-/// The length of the load, in which every account of the setup is requested at least once.
+/// The duration of the load, long enough to request every account of the setup.
 const LOAD_SECONDS: u32 = 60;
 
 /// Fills the database, requests every account, and returns the bytes of each part.

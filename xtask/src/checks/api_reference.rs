@@ -91,7 +91,7 @@ mod tests {
             "\n### NewRule\n",
             "| `push` |",
             "any method",
-            "| `push` | users, apps | all of `read:notifications`, `write:notifications` |",
+            "| `push` | users, apps | all of `read:notifications`, `write:notifications`<br>`DELETE /api",
         ] {
             assert!(page.contains(expected), "{expected}");
         }

@@ -1,5 +1,5 @@
-//! Checks of dependencies: unused ones, licences, banned crates, and registries other than
-//! crates.io.
+//! Checks for unused dependencies, licences that are not allowed, banned crates, and crates that
+//! are not from crates.io.
 //!
 //! The checks use `cargo tree` instead of cargo-deny and cargo-machete, which have no prebuilt
 //! binaries for current versions of cargo in the registries and take minutes to compile.
@@ -139,9 +139,9 @@ mod tests {
             ("openssl-sys v0.9.0\tMIT", Some("banned")),
             ("serde v1.0.0 (https://example.org/serde#abc)\tMIT", Some("crates.io")),
         ] {
-            let result = check_package(line, RELEASE_LICENCES);
-            assert_eq!(result.is_some(), finding.is_some(), "{line}: {result:?}");
-            assert!(result.unwrap_or_default().contains(finding.unwrap_or("")), "{line}");
+            let actual = check_package(line, RELEASE_LICENCES);
+            assert_eq!(actual.is_some(), finding.is_some(), "{line}: {actual:?}");
+            assert!(actual.unwrap_or_default().contains(finding.unwrap_or("")), "{line}");
         }
     }
 }

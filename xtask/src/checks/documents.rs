@@ -74,6 +74,7 @@ fn source_paths(text: &str) -> impl Iterator<Item = &str> {
     let roots = [
         "bench/",
         "core/",
+        "delivery/",
         "docs/",
         "fuzz/",
         "limits/",
@@ -104,11 +105,11 @@ fn link_targets(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
 
 /// Returns the lines outside code blocks.
 fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut in_code = false;
+    let mut is_code = false;
     text.lines().filter(move |line| {
         let is_fence = line.trim_start().starts_with("```");
-        in_code ^= is_fence;
-        !in_code && !is_fence
+        is_code ^= is_fence;
+        !is_code && !is_fence
     })
 }
 
@@ -145,6 +146,7 @@ fn test_function_names() -> io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     let dirs = [
         "core",
+        "delivery",
         "fuzz",
         "limits",
         "packaging",
@@ -196,8 +198,8 @@ mod tests {
         assert_eq!(anchors(text).iter().collect::<Vec<_>>(), expected);
     }
 
-    /// Returns the findings about a document `docs/a/main.md` with this text, where `docs/a/other.md`
-    /// and `docs/up.md` exist as well.
+    /// Returns the findings about a document `docs/a/main.md` with this text. `docs/a/other.md` and
+    /// `docs/up.md` exist as well.
     fn findings(text: &str) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("docs/a");

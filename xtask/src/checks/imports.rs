@@ -61,7 +61,7 @@ impl Cycle {
         format!("{parent}: {}", members.join(", "))
     }
 
-    /// Returns the title and the imports between the members, one of which must be removed.
+    /// Returns the title and the imports between the members.
     fn describe(&self, package: &str) -> String {
         let imports = self.imports.iter().map(|Import { from, to, module, line }| {
             format!("    {from} -> {to}: {package}/src/{}.rs:{line}", module.join("/"))
@@ -149,7 +149,7 @@ fn find_sibling_cycles(modules: &BTreeMap<Module, SourceFile>) -> Vec<Cycle> {
 }
 
 /// Returns the module that defines the item at this path, as seen from a module; `None` if it is in
-/// a different crate.
+/// another crate.
 fn resolve(
     modules: &BTreeMap<Module, SourceFile>,
     from: &Module,

@@ -15,6 +15,7 @@ const CHECKED_PATHS: &[&str] = &[
     "SECURITY.md",
     "bench",
     "core",
+    "delivery",
     "docs",
     "fuzz/src",
     "fuzz/tests",
@@ -54,7 +55,7 @@ const AVOIDED_WORDS: &[(&str, &str)] = &[
     ("seat", "slot"),
     ("believe", "trust, enable"),
     ("let_in", "sign_in, authorize"),
-    ("let in", "sign in, authorise"),
+    ("let in", "sign in, authorize"),
     ("lay over", "override, merge"),
     ("lays over", "overrides, merges"),
 ];

@@ -43,8 +43,8 @@ fn is_crate_root(file: &Path) -> bool {
         || parent.is_some_and(|parent| CRATE_ROOT_DIRS.iter().any(|dir| parent == *dir))
 }
 
-/// Returns whether the parent module, which is a file named like the directory or one in it,
-/// declares the module of this file.
+/// Returns whether the parent module declares this file's module. The parent is the file named like
+/// the directory, or `lib.rs` or `main.rs` in the directory.
 fn is_declared(file: &Path) -> io::Result<bool> {
     let (Some(dir), Some(stem)) = (file.parent(), file.file_stem()) else { return Ok(true) };
     let declaration = format!("mod {}", stem.to_string_lossy());

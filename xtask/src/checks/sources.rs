@@ -33,7 +33,7 @@ pub(super) fn is_word_char(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Returns whether the text contains the word, not as part of a longer word.
+/// Returns whether the text contains the word, other than within a longer word.
 pub(super) fn contains_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(start, _)| {
         let before = text[..start].chars().next_back();

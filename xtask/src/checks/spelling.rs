@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::{cargo, python};
 
-/// The package in the Python index, which has a prebuilt binary for each platform.
+/// The package in the Python Package Index, which has a prebuilt binary for each platform.
 const TYPOS: &str = "typos==1.51.1";
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {

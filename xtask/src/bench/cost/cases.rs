@@ -257,7 +257,7 @@ impl Installation<'_> {
         Ok((id, credentials))
     }
 
-    /// Requests an app token, with which users are signed up.
+    /// Requests an app token, which a sign-up needs.
     fn request_app_token(&self) -> Result<String, Box<dyn Error>> {
         let (_, credentials) = self.register_app()?;
         let request = format!("grant_type=client_credentials&scope=write&{credentials}");
@@ -317,7 +317,10 @@ fn authorization_path(client_id: &str) -> String {
 
 fn parse_token(response: &Response) -> Result<String, Box<dyn Error>> {
     let body: Value = serde_json::from_slice(&response.body)?;
-    body["access_token"].as_str().map(str::to_owned).ok_or_else(|| "no token".into())
+    body["access_token"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| "the response contains no access token".into())
 }
 
 fn parse_cookie(response: &Response) -> Result<String, Box<dyn Error>> {
@@ -326,7 +329,7 @@ fn parse_cookie(response: &Response) -> Result<String, Box<dyn Error>> {
         .iter()
         .find(|(name, _)| name == "set-cookie")
         .and_then(|(_, value)| value.split(';').next());
-    cookie.map(str::to_owned).ok_or_else(|| "no cookie".into())
+    cookie.map(str::to_owned).ok_or_else(|| "the response sets no cookie".into())
 }
 
 fn body_text(response: &Response) -> String {

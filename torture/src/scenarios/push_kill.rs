@@ -1,0 +1,204 @@
+//! `kill -9` while messages are accepted and delivered.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use test_engines::Postgres;
+
+use crate::Result;
+use crate::client::Client;
+use crate::load::{Load, OnFailure};
+use crate::node::Node;
+use crate::outcome::{Outcome, Run};
+use crate::push::{self, accepted_count, add_users, notify_request, waiting_count};
+use crate::push_gateway::{MessageKey, PushGateway};
+
+/// The number of clients that send events concurrently.
+const SENDERS: usize = 16;
+
+/// The number of users, each with one pusher. After a kill on PostgreSQL, messages that were being
+/// sent wait for half a minute. With this number of pushers, none reaches 100 waiting deliveries.
+const USERS: usize = 160;
+
+/// The number of push gateways. Each has its own lane.
+const GATEWAYS: usize = 2;
+
+/// The number of events that must be acknowledged before a kill.
+const EVENTS: u64 = 16;
+
+/// The maximum duration of additional events before a kill.
+const MAX_LOAD_MS: u64 = 200;
+
+/// The time to live of a message, far longer than the scenario.
+const TTL_MS: u64 = 7 * 24 * 3_600_000;
+
+/// The maximum time until all messages are delivered. Some wait for a lease of 30 seconds to
+/// expire.
+const DELIVERY_TIMEOUT: Duration = Duration::from_mins(3);
+
+pub(crate) fn kill_on_sqlite(run: &mut Run) -> Result<()> {
+    let node = Node::start_new(run, &["--limits", "off"], push::SETTINGS)?;
+    kill_repeatedly(run, node)
+}
+
+pub(crate) fn kill_on_postgres(run: &mut Run) -> Result<()> {
+    let postgres = Postgres::start()?;
+    let arguments = ["--limits", "off", "--database", &postgres.url()];
+    let mut node = Node::new(run, &arguments, push::SETTINGS)?;
+    let mut create_key = Command::new(&node.binary);
+    create_key.args(["key", "new", "belfry.key"]).current_dir(node.dir());
+    if !create_key.output()?.status.success() {
+        return Err("the sealing key cannot be created".into());
+    }
+    node.start()?;
+    kill_repeatedly(run, node)
+}
+
+fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
+    let gateways = (0..GATEWAYS).map(|_| PushGateway::start()).collect::<Result<Vec<_>>>()?;
+    let url = |user: usize| {
+        format!("http://{}/_matrix/push/v1/notify", gateways[user % GATEWAYS].address)
+    };
+    add_users(node.address, &(0..USERS).map(url).collect::<Vec<_>>())?;
+    let new_sender = |number| Sender::new(number, node.address, run.rng.fork());
+    let mut senders: Vec<Sender> = (0..SENDERS).map(new_sender).collect();
+    while run.next_round().is_some() {
+        let delay = Duration::from_millis(run.rng.u64(1..=MAX_LOAD_MS));
+        let load = Load::new(OnFailure::Stop);
+        thread::scope(|scope| {
+            for sender in &mut senders {
+                scope.spawn(|| sender.send_until_stopped(&load));
+            }
+            let acknowledgements = load.wait_for_acknowledgements(EVENTS);
+            thread::sleep(delay);
+            let kill_result = acknowledgements.and_then(|()| node.kill());
+            load.is_stopped.store(true, Ordering::Relaxed);
+            kill_result
+        })?;
+        for gateway in &gateways {
+            gateway.end_process()?;
+        }
+        for sender in &mut senders {
+            run.outcome.add(std::mem::take(&mut sender.outcome));
+        }
+        node.start()?;
+        run.end_round();
+    }
+    wait_until_queue_is_empty(run, &node)?;
+    let mut arrived = HashMap::new();
+    for gateway in &gateways {
+        arrived.extend(gateway.take_messages());
+    }
+    verify_messages(&mut run.outcome, &senders, &arrived);
+    Ok(())
+}
+
+fn wait_until_queue_is_empty(run: &mut Run, node: &Node) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let waiting = waiting_count(node.address)?;
+        if waiting == 0 {
+            return Ok(());
+        }
+        if start.elapsed() > DELIVERY_TIMEOUT {
+            run.outcome.record_loss(format!("{waiting} deliveries wait after the last round"));
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Checks that every acknowledged message has arrived, and that no server process sent a message
+/// twice. Only after a kill may a message be sent again.
+fn verify_messages(
+    outcome: &mut Outcome,
+    senders: &[Sender],
+    arrived: &HashMap<MessageKey, Vec<u32>>,
+) {
+    for key in senders.iter().flat_map(|sender| &sender.acknowledged) {
+        outcome.check(arrived.contains_key(key), || format!("{key:?} did not arrive"));
+    }
+    for (key, processes) in arrived {
+        let mut distinct_processes = processes.clone();
+        distinct_processes.sort_unstable();
+        distinct_processes.dedup();
+        outcome.check(distinct_processes.len() == processes.len(), || {
+            format!("{key:?} was sent by the server processes {processes:?}")
+        });
+        outcome.duplicates += u64::from(processes.len() > 1);
+    }
+}
+
+/// A client that sends events and records which messages were acknowledged.
+struct Sender {
+    number: usize,
+    client: Client,
+    rng: Rng,
+    event_count: u64,
+    /// The last event, if its request failed. It is retried, as a product would do.
+    failed_event: Option<Event>,
+    acknowledged: Vec<MessageKey>,
+    outcome: Outcome,
+}
+
+struct Event {
+    id: String,
+    users: Vec<usize>,
+}
+
+impl Sender {
+    fn new(number: usize, address: SocketAddr, rng: Rng) -> Self {
+        Self {
+            number,
+            client: Client::new(address),
+            rng,
+            event_count: 0,
+            failed_event: None,
+            acknowledged: vec![],
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// Sends events until the load is stopped, or until one fails.
+    fn send_until_stopped(&mut self, load: &Load) {
+        while !load.is_stopped.load(Ordering::Relaxed) {
+            let event = self.failed_event.take().unwrap_or_else(|| self.new_event());
+            let result = self.client.send(&notify_request(&event.id, &event.users, TTL_MS));
+            match result {
+                Ok(response) if response.status == 200 => {
+                    load.acknowledged_writes.fetch_add(1, Ordering::Relaxed);
+                    self.outcome.acknowledged += 1;
+                    let is_complete = accepted_count(&response) == Some(event.users.len() as u64);
+                    self.outcome.check(is_complete, || {
+                        format!("{} for {} users: {}", event.id, event.users.len(), response.body)
+                    });
+                    let key = |user: &usize| (event.id.clone(), format!("user{user}"));
+                    self.acknowledged.extend(event.users.iter().map(key));
+                }
+                failure => {
+                    if let Ok(response) = failure
+                        && response.status < 500
+                    {
+                        let (status, body) = (response.status, response.body);
+                        self.outcome.record_loss(format!("{} {status} {body}", event.id));
+                    }
+                    self.outcome.failed += 1;
+                    self.failed_event = Some(event);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn new_event(&mut self) -> Event {
+        self.event_count += 1;
+        let id = format!("${}-{}", self.number, self.event_count);
+        let count = self.rng.usize(1..=4);
+        Event { id, users: self.rng.choose_multiple(0..USERS, count) }
+    }
+}
