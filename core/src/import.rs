@@ -46,6 +46,10 @@ pub struct ImportLimits {
 impl ImportedAccount {
     /// Parses a line. A null member counts as absent.
     fn parse(line: &[u8], limits: &ImportLimits, now: Timestamp) -> Result<Self, ImportError> {
+        // Checked first, so that a CSV file gets an error that shows the format.
+        if !line.trim_ascii_start().starts_with(b"{") {
+            return Err(ImportError::NotAnObject);
+        }
         let Value::Object(mut object) = json::parse_with_push_rules(line)? else {
             return Err(ImportError::NotAnObject);
         };

@@ -6,7 +6,7 @@ use belfry_core::oauth::account::Role;
 use jiff::Timestamp;
 
 use super::engine::{Rows, Statement, sql};
-use super::event_source::event_source_for;
+use super::event_source::{changes_disabled_state, event_source_for};
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 
@@ -103,7 +103,9 @@ impl Store {
         let event_source = event_source_for!(
             accounts,
             concat!(
-                "id = $id and (cast($disabled_at as bigint) is null or ",
+                "id = $id and ",
+                changes_disabled_state!(),
+                " and (cast($disabled_at as bigint) is null or ",
                 is_not_last_admin!(),
                 ")"
             ),

@@ -12,7 +12,7 @@ use belfry_runtime::random;
 use jiff::Timestamp;
 
 use super::engine::{FromRow, Row, Statement, from_row, sql};
-use super::event_source::{EventSource, event_source_for};
+use super::event_source::{EventSource, changes_disabled_state, event_source_for};
 use super::invalidation::Invalidation;
 use super::{Change, EnabledState, Store, StoreError, WriteOutcome};
 
@@ -257,9 +257,13 @@ impl Store {
             "update apps set disabled_at = $disabled_at where id = $id returning id",
             [id, disabled_at]
         );
-        let change =
-            Change::new(events, update, app_event_source(id)).invalidating(Invalidation::App(id));
-        self.update(change).await
+        let event_source = event_source_for!(
+            apps,
+            concat!("id = $id and ", changes_disabled_state!()),
+            [id, disabled_at]
+        );
+        let change = Change::new(events, [], event_source).and(update);
+        self.update(change.invalidating(Invalidation::App(id))).await
     }
 
     /// Replaces an app's client secret. The replaced secret is accepted until the given time, if

@@ -105,7 +105,15 @@ macro_rules! event_columns {
         "account_id, app_id"
     };
 }
-pub(super) use {event_columns, event_source, event_source_for};
+
+/// SQL condition on an account or app: setting `disabled_at` to the parameter enables or disables
+/// it. It does not if the row is disabled, or enabled, already.
+macro_rules! changes_disabled_state {
+    () => {
+        "(disabled_at is null) = (cast($disabled_at as bigint) is not null)"
+    };
+}
+pub(super) use {changes_disabled_state, event_columns, event_source, event_source_for};
 
 impl EventSource {
     /// Returns a source with one row, without an account or app.

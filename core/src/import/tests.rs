@@ -75,6 +75,10 @@ fn an_error_names_the_field_and_the_expected_value() {
         ("{", "not JSON: EOF while parsing an object at column 1"),
         ("{}x", "not JSON: trailing characters at column 3"),
         (r#"{"name":"alice","name":"bob"}"#, "duplicate key at column 22"),
+        (
+            "name,email",
+            r#"must be a JSON object like {"name":"alice","email":"alice@example.org"}"#,
+        ),
         ("[]", r#"must be a JSON object like {"name":"alice","email":"alice@example.org"}"#),
         ("{}", "name is missing"),
         (r#"{"name":null}"#, "name is missing"),
@@ -304,7 +308,7 @@ fn lines_are_numbered_and_blank_ones_skipped() {
     assert_eq!(reader.line_number(), 3);
     assert_eq!(
         reader.parse_line(b"x\n").unwrap_err().to_string(),
-        "line 4: not JSON: expected value at column 1"
+        r#"line 4: must be a JSON object like {"name":"alice","email":"alice@example.org"}"#
     );
 }
 

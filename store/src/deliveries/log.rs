@@ -61,7 +61,7 @@ pub struct LoggedDelivery {
     pub created_at: Timestamp,
     /// The time after which it is not sent.
     pub expires_at: Timestamp,
-    /// The time at which the next attempt is due, or the last one was.
+    /// The time at which the next attempt is due, after the pause of its lane, or the last one was.
     pub due_at: Timestamp,
     /// The number of attempts.
     pub attempts: i64,
@@ -83,7 +83,8 @@ from_row!(
         details,
         created_at,
         expires_at,
-        due_at,
+        due_at = "coalesce((select paused_until from lanes where origin = deliveries.origin \
+             and finished_at is null and paused_until between due_at and due_at + 90000), due_at)",
         attempts,
         outcome,
         status,

@@ -9,6 +9,9 @@ use rusqlite::ErrorCode;
 
 use crate::StoreError;
 
+/// Free bytes below which a disk counts as full. SQLite extends the `-shm` file by 32 KiB.
+const MIN_FREE_BYTES: u64 = 64 * 1024;
+
 /// Returns whether there is a database file.
 ///
 /// # Errors
@@ -52,6 +55,13 @@ pub(crate) fn describe_error(database: &Path, error: &rusqlite::Error) -> String
     }
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "the disk is full; free some space",
+        // SQLite cannot extend the `-shm` file.
+        Some(ErrorCode::SystemIoFailure) if is_disk_full(database) => {
+            "the disk is full; free some space"
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            "the disk or file system failed; its log may say why (dmesg)"
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another process has locked the database"
         }
@@ -59,6 +69,10 @@ pub(crate) fn describe_error(database: &Path, error: &rusqlite::Error) -> String
         _ => return error.to_string(),
     };
     format!("{error}; {advice}")
+}
+
+fn is_disk_full(database: &Path) -> bool {
+    rustix::fs::statvfs(database).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES)
 }
 
 /// Returns the database file or directory that this process may not read or write, if SQLite failed

@@ -77,7 +77,7 @@ async fn check_database(config: &Config, report: &mut Report) {
     }
     match diagnosis.write_outcome {
         None => {}
-        Some(Ok(())) => report.ok("write", "the database can be written to"),
+        Some(Ok(())) => report.ok("write", "this user may write to the database"),
         Some(Err(error)) => {
             // The SQLite error says what to do.
             let fix = if is_sqlite {

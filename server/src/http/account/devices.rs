@@ -105,8 +105,10 @@ async fn render_devices_page(
     retry_after: Option<Duration>,
 ) -> Result<Response, PageError> {
     let (store, now) = (&session.state.store, session.state.clock.now());
-    let devices = store.live_receivers(account.id, now).await?;
+    // Read before the devices, so that a delivery that is listed as finished also counts as its
+    // device's last one.
     let log = store.delivery_log(account.id, None, MAX_DELIVERIES).await?;
+    let devices = store.live_receivers(account.id, now).await?;
     let rulesets = load_rulesets(session, account).await?;
     let user_id = matrix::user_id(&account.name, session.state.server_name());
     let deliveries: Vec<ListedDelivery> = log

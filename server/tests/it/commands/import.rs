@@ -201,7 +201,8 @@ fn the_whole_file_is_validated_before_the_import() {
                     and underscores; dots and hyphens are allowed except at the start or end\n\
                     belfry: accounts.jsonl, line 4: name is the same as on line 1; delete or change \
                     one of them\n\
-                    belfry: accounts.jsonl, line 5: not JSON: expected value at column 1\n\
+                    belfry: accounts.jsonl, line 5: must be a JSON object like {\"name\":\"alice\",\
+                    \"email\":\"alice@example.org\"}\n\
                     belfry: 3 lines are invalid; nothing was imported\n";
     assert_eq!(invalid_outcome, outcome(1, "", messages));
     let long_text = format!("{{\"name\":\"alice\"}}\n{}", " ".repeat(9 * 1024 * 1024));

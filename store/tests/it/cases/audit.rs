@@ -206,6 +206,13 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     store.set_password(&events, 9, "x", ExistingAccess::Keep).await.unwrap();
     store.set_account_disabled_at(&events, 9, Some(now)).await.unwrap();
     store.set_app_disabled_at(&events, 9, Some(now)).await.unwrap();
+    // They have this state already.
+    for disabled_at in [Some(now), None] {
+        store.set_account_disabled_at(&any_events(), 7, disabled_at).await.unwrap();
+        store.set_account_disabled_at(&events, 7, disabled_at).await.unwrap();
+        store.set_app_disabled_at(&any_events(), 1, disabled_at).await.unwrap();
+        store.set_app_disabled_at(&events, 1, disabled_at).await.unwrap();
+    }
     // App tokens are counted instead.
     store.add_app_token(&token("app", None)).await.unwrap();
     store.revoke_token(&events, hashed_secret("app").lookup_key, now).await.unwrap();

@@ -234,6 +234,7 @@ pub(crate) async fn a_paused_lane_has_no_due_deliveries(store: Store) {
     assert_eq!(store.lane(ORIGIN).await.unwrap(), lane(NOW + 10, 1));
     assert_eq!(due(NOW + 9).await, [""; 0]);
     assert_eq!(claim(&store, "c", NOW + 9).await, []);
+    assert_eq!(store.delivery_log(7, None, 1).await.unwrap()[0].due_at, timestamp(NOW + 10));
     assert_eq!(due(NOW + 10).await, [ORIGIN]);
     let claimed = claim(&store, "c", NOW + 10).await;
     assert_eq!(event_ids(&claimed), ["$1"]);

@@ -74,8 +74,9 @@ async fn collect_account_data(
         remaining_tokens -= tokens.len();
         apps.push(app_to_json(&app, &tokens));
     }
-    let receivers = store.live_receivers(account.id, now).await?;
+    // Before the receivers, so that the last success of a receiver is at least as new.
     let deliveries = store.delivery_log(account.id, None, MAX_DELIVERIES).await?;
+    let receivers = store.live_receivers(account.id, now).await?;
     let sessions = store.account_sessions(account.id, now, MAX_SESSIONS).await?;
     let rulesets = store.rulesets(account.id, now).await?;
     let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
