@@ -45,7 +45,7 @@ pub(crate) const OPENAPI: &str = "/openapi.json";
 pub(crate) const HEALTHZ: &str = "/healthz";
 pub(crate) const METADATA: &str = "/.well-known/oauth-authorization-server";
 pub(crate) const READYZ: &str = "/readyz";
-pub(crate) const STATIC: &str = "/static";
+pub(crate) const STATIC: &str = "/oauth/static";
 pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 
 /// The version prefixes of the Matrix client API. They are equivalent.

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     if languages.is_empty() {
         languages = Language::ALL.into();
     }
-    fs::create_dir_all(dir.join("static"))?;
+    fs::create_dir_all(dir.join("oauth/static"))?;
     for asset in assets::embedded_files() {
         fs::write(dir.join(asset.path().trim_start_matches('/')), &asset.content)?;
     }
@@ -34,7 +34,9 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         for (name, page) in samples::render_pages(language, "Tusky")? {
             // Makes paths relative to the file, and removes the script that would submit
             // `form_post`.
-            let page = page.replace("\"/static/", "\"static/").replace("static/submit-", "absent-");
+            let page = page
+                .replace("\"/oauth/static/", "\"oauth/static/")
+                .replace("oauth/static/submit-", "absent-");
             fs::write(dir.join(format!("{name}.{}.html", language.code())), page)?;
         }
     }

@@ -169,8 +169,8 @@ impl Authenticator<'_> {
 
     /// Verifies the password of an account. The attempt is counted before the account is loaded and
     /// the password verified, so that concurrent guesses cannot exceed the limit. It is refunded if
-    /// the password is correct and the account is enabled. For a wrong password or a disabled
-    /// account, an audit event is recorded if `kind` is given.
+    /// the password is correct and the account is enabled, or if no password could be verified. For
+    /// a wrong password or a disabled account, an audit event is recorded if `kind` is given.
     pub(crate) async fn verify(
         &self,
         guard: &impl GuessGuard,
@@ -182,17 +182,24 @@ impl Authenticator<'_> {
         let too_many_attempts =
             |retry_after| VerifyError::Rejected(AuthenticationError::TooManyAttempts(retry_after));
         guard.count_guess(CountMode::Check, guess).await.map_err(too_many_attempts)?;
-        let account = account_lookup.await?;
-        let account_id = account.as_ref().map(|account| account.id);
-        let verification = self.verify_password(account, password, guard.network()).await;
-        let hash_queue_full = |_| VerifyError::Rejected(AuthenticationError::Busy);
-        let error = match verification.map_err(hash_queue_full)? {
-            Some(account) if account.disabled_at.is_none() => {
+        let mut account_id = None;
+        let verification = async {
+            let account = account_lookup.await?;
+            account_id = account.as_ref().map(|account| account.id);
+            let verification = self.verify_password(account, password, guard.network()).await;
+            verification.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))
+        };
+        let error = match verification.await {
+            Ok(Some(account)) if account.disabled_at.is_none() => {
                 let _ = guard.count_guess(CountMode::Refund, guess).await;
                 return Ok(self.create_proof(account, &[AuthenticationMethod::Password]));
             }
-            Some(_) => AuthenticationError::Disabled,
-            None => AuthenticationError::WrongPassword,
+            Err(error) => {
+                let _ = guard.count_guess(CountMode::Refund, guess).await;
+                return Err(error);
+            }
+            Ok(Some(_)) => AuthenticationError::Disabled,
+            Ok(None) => AuthenticationError::WrongPassword,
         };
         if let Some(kind) = kind {
             guard.record_failure(kind, account_id);

@@ -1,4 +1,4 @@
-//! `GET /static/…`: the files that pages load.
+//! `GET /oauth/static/…`: the files that pages load.
 
 use std::sync::Arc;
 

@@ -81,12 +81,12 @@ impl StaticFile {
         Self::new("belfry", "css", content)
     }
 
-    /// Returns the path, such as `/static/belfry-0123abcd.css`.
+    /// Returns the path, such as `/oauth/static/belfry-0123abcd.css`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns whether the file has this name below `/static`.
+    /// Returns whether the file has this name below `/oauth/static`.
     pub fn is_named(&self, name: &str) -> bool {
         self.path.rsplit('/').next() == Some(name)
     }
@@ -100,7 +100,7 @@ mod tests {
     fn a_file_path_changes_with_its_content() {
         let file = StaticFile::new("a", "css", "");
         // The SHA-256 of the empty string begins with these digits.
-        assert_eq!(file.path(), "/static/a-e3b0c442.css");
+        assert_eq!(file.path(), "/oauth/static/a-e3b0c442.css");
         assert_ne!(StaticFile::new("a", "css", " ").path(), file.path());
         assert!(file.is_named("a-e3b0c442.css"));
         for name in ["", "static", "a.css", "a-00000000.css"] {

@@ -76,7 +76,7 @@ mod tests {
         let [logo, other_logo] =
             [SVG, "<svg/>"].map(|svg| StaticFile::logo_from_bytes(svg.into()).unwrap());
         assert_ne!(logo.path(), other_logo.path());
-        let name = logo.path().strip_prefix("/static/").unwrap();
+        let name = logo.path().strip_prefix("/oauth/static/").unwrap();
         let extension = name.split('.').next_back();
         assert!(name.starts_with("logo-") && extension == Some("svg"), "{name}");
         assert!(logo.is_named(name) && !other_logo.is_named(name) && !logo.is_named("logo.svg"));

@@ -107,7 +107,10 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
         assert!(!has_handler, "{name}: {page}");
         assert!(page.contains(assets::PRESS_GUARD_SCRIPT.path()), "{name}");
         for (position, script) in page.match_indices("<script") {
-            assert!(page[position..].starts_with("<script src=\"/static/"), "{name}: {script}");
+            assert!(
+                page[position..].starts_with("<script src=\"/oauth/static/"),
+                "{name}: {script}"
+            );
             let tag = page[position..].split("</script>").next().unwrap();
             // The guard sees every press, because it is loaded before the page is shown.
             let is_guard = tag.contains(assets::PRESS_GUARD_SCRIPT.path());

@@ -38,7 +38,7 @@ impl Store {
     }
 
     /// Deletes the receivers whose account is gone, or whose token is gone or not valid at this
-    /// time. Returns their number.
+    /// time. Returns their number. There is no audit event: the end of the account or token had one.
     pub(super) async fn delete_ended_receivers(&self, now: Timestamp) -> Result<usize, StoreError> {
         let count = repeat_batches(|| async {
             // In the order in which `record_attempts` locks them, to avoid deadlocks.

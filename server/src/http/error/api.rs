@@ -45,8 +45,8 @@ pub(crate) enum ApiError {
     #[error("App registration is closed on this server; only its operator can add apps")]
     AppRegistrationClosed,
     #[error(
-        "Push notifications are not configured on this server; its operator can enable them with \
-         push.contact"
+        "Push notifications are not configured on this server; its operator can enable them by \
+         setting push.contact"
     )]
     DeliveryOff,
     /// Validation failed: a sentence with all errors, and the errors by field.

@@ -39,7 +39,7 @@ async fn visit_authorization(fixture: &Fixture, lang: &str, on_page: &mut impl A
     let (tab, app) = (&fixture.tab, &fixture.app);
     let scope = ("scope", "read write:statuses push");
     // Prevents the form_post page from submitting itself.
-    tab.block_url("*/static/submit-*").await;
+    tab.block_url("*/oauth/static/submit-*").await;
     tab.goto(&app.authorize_url_with(CALLBACK, &[scope, ("lang", lang)])).await;
     on_page("sign-in").await;
     fixture.sign_in_with("alice", "wrong").await;

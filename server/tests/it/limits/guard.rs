@@ -125,6 +125,11 @@ async fn only_wrong_passwords_use_up_the_limit() {
     for _ in 0..30 {
         assert_eq!(login("correct horse alice").await, 200);
     }
+    service.execute_sql("alter table accounts rename to unavailable");
+    for _ in 0..30 {
+        assert!(login("wrong").await >= 500);
+    }
+    service.execute_sql("alter table unavailable rename to accounts");
     for _ in 0..25 {
         assert_eq!(login("wrong").await, 403);
     }

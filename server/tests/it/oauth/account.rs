@@ -255,7 +255,7 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
     authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
     assert_security_headers(&page, "'self'");
-    let scripts: Vec<&str> = page.text.split("<script src=\"/static/").skip(1).collect();
+    let scripts: Vec<&str> = page.text.split("<script src=\"/oauth/static/").skip(1).collect();
     let file_names = scripts.iter().filter_map(|script| Some(script.rsplit_once(".js\"")?.0));
     let names: Vec<&str> = file_names.filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
     assert_eq!(names, ["press-guard", "local-times"], "the page loads only these scripts");

@@ -169,7 +169,7 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     let page = browser.get(&evil_client.authorize_path(&form_post)).await;
     page.assert_page(400, "Back to \u{2068}Tusky\u{2069}");
     assert_eq!(page.hidden_fields("https://evil.example/cb")[0].1, "invalid_scope");
-    let submit_script = "<script src=\"/static/submit-";
+    let submit_script = "<script src=\"/oauth/static/submit-";
     assert!(!page.text.contains(submit_script), "the form is submitted automatically: {page:?}");
     let out_of_band = evil_client.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
     browser

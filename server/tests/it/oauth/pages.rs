@@ -143,7 +143,7 @@ async fn hsts_is_sent_with_every_response_if_base_url_is_https() {
         "OPTIONS /api/v1/apps",
         "GET /_matrix/client/v3/pushrules/",
         "GET /.well-known/oauth-authorization-server",
-        "GET /static/nothing",
+        "GET /oauth/static/nothing",
         "GET /healthz",
         "GET /nowhere",
     ] {
@@ -182,7 +182,8 @@ async fn static_files_have_their_type_and_are_cached_forever() {
     let service = Service::start().await;
     let page = service.anonymous_client().get("/oauth/sign_in").await;
     let mut types = Vec::new();
-    for reference in page.text.split(['"', '\'']).filter(|text| text.starts_with("/static/")) {
+    for reference in page.text.split(['"', '\'']).filter(|text| text.starts_with("/oauth/static/"))
+    {
         let file = service.anonymous_client().get(reference).await;
         assert_eq!(file.status, 200, "{reference}");
         types.push(file.header("content-type").to_owned());
@@ -191,7 +192,7 @@ async fn static_files_have_their_type_and_are_cached_forever() {
     }
     let text_type = |name: &str| format!("text/{name}; charset=utf-8");
     assert_eq!(types, [text_type("css"), "image/svg+xml".to_owned(), text_type("javascript")]);
-    for path in ["/static/nothing.css", "/static/..%2fCargo.toml", "/static/"] {
+    for path in ["/oauth/static/nothing.css", "/oauth/static/..%2fCargo.toml", "/oauth/static/"] {
         assert_eq!(service.anonymous_client().get(path).await.status, 404, "{path}");
     }
 }
@@ -214,7 +215,10 @@ async fn the_configured_title_logo_and_links_are_shown() {
         let page = browser.get(path).await;
         assert!(page.text.contains(" · Acme &#60;Chat&#62;</title>"), "{path}: {page:?}");
         assert!(page.text.contains("<bdi>Acme &#60;Chat&#62;</bdi>"), "{path}: {page:?}");
-        assert!(page.text.contains("<img class=\"logo\" src=\"/static/logo-"), "{path}: {page:?}");
+        assert!(
+            page.text.contains("<img class=\"logo\" src=\"/oauth/static/logo-"),
+            "{path}: {page:?}"
+        );
     }
     let page = browser.get("/oauth/sign_in").await;
     assert!(page.text.contains("<a href=\"https://acme.example/reset\""), "{page:?}");

@@ -6,7 +6,7 @@ use test_engines::{EngineError, Proxy};
 
 use crate::support::{pypi, report_skipped};
 
-const GUIDE: &str = include_str!("../../../../../docs/gateway.md");
+pub(super) const GUIDE: &str = include_str!("../../../../../docs/gateway.md");
 pub(super) const HOMESERVER: &str = include_str!("../../../../../docs/homeserver.md");
 pub(super) const MASTODON: &str = include_str!("../../../../../docs/mastodon.md");
 

@@ -53,11 +53,7 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
             "{path}"
         );
     }
-    assert_eq!(
-        gateway.send("GET /oauth/account", None, &[]).await.status(),
-        200,
-        "pages are forwarded"
-    );
+    verify_page(&gateway).await;
     for target in
         ["POST /_matrix/client/v3/logout/all", "GET /_matrix/client/r0/register/available"]
     {
@@ -67,6 +63,16 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
     }
     assert_eq!(gateway.upstream.request_count(), 3);
     verify_preflight(&gateway, "/_matrix/client/v3/sync").await;
+}
+
+/// Asserts that a page of Belfry and its style reach the browser.
+async fn verify_page(gateway: &Gateway) {
+    let response = gateway.send("GET /oauth/sign_in", None, &[]).await;
+    assert_eq!(response.status(), 200);
+    let page = response.text().await.unwrap();
+    let style = page.split('"').find(|text| text.ends_with(".css")).unwrap();
+    let response = gateway.send(&format!("GET {style}"), None, &[]).await;
+    assert_eq!(response.headers()["content-type"], "text/css; charset=utf-8");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -150,5 +156,6 @@ async fn mastodon_clients_use_a_social_server_and_belfry_at_one_url() {
         );
     }
     assert_eq!(gateway.upstream.request_count(), 3);
+    verify_page(&gateway).await;
     verify_preflight(&gateway, "/api/v1/timelines/home").await;
 }
