@@ -119,13 +119,13 @@ impl Worker {
             tokio::select! {
                 () = self.stop.cancelled() => {}
                 Some(Ok((origin, conduct))) = lanes.join_next() => {
-                    slots.release(&origin, conduct, Instant::now());
+                    slots.release(&origin, conduct);
                 }
                 () = self.wake.notified() => {}
                 () = sleep(POLL_INTERVAL) => {}
             }
             while let Some(Ok((origin, conduct))) = lanes.try_join_next() {
-                slots.release(&origin, conduct, Instant::now());
+                slots.release(&origin, conduct);
             }
         }
         while lanes.join_next().await.is_some() {}
@@ -144,7 +144,7 @@ impl Worker {
             Err(error) => return log_failure(&error),
         };
         for origin in origins {
-            if slots.take(&origin, Instant::now()) {
+            if slots.take(&origin) {
                 let worker = Arc::clone(self);
                 lanes.spawn(async move {
                     let run = AssertUnwindSafe(worker.run_lane(&origin)).catch_unwind();

@@ -1,19 +1,16 @@
 //! The lanes that a node works on concurrently.
 //!
-//! Half of them are reserved for lanes whose server has recently been fast. Otherwise, users who
+//! Half of them are reserved for lanes whose server was fast the last time. Otherwise, users who
 //! register many slow servers could delay the messages of everyone else.
 
-use std::collections::{HashMap, HashSet};
-use std::time::{Duration, Instant};
+use std::collections::HashSet;
 
 /// Maximum number of lanes that a node works on concurrently.
 pub(super) const MAX_LANES: usize = 256;
-/// Maximum number of these lanes whose server is unknown or has recently been slow.
+/// Maximum number of these lanes whose server is unknown, or was slow the last time.
 const MAX_UNPROVEN_LANES: usize = MAX_LANES / 2;
-/// Time after a slow or failed attempt until a lane counts as fast again.
-const PROBATION: Duration = Duration::from_mins(10);
-/// Maximum number of servers that are remembered.
-const MAX_REMEMBERED: usize = 10_000;
+/// Maximum number of fast servers that are remembered.
+const MAX_FAST: usize = 10_000;
 
 /// The reactions of a server in a series of attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,22 +23,22 @@ pub(super) enum Conduct {
     Unknown,
 }
 
-/// The lanes in work, and what is known about the servers of all lanes.
+/// The origins of the lanes in work, and of the servers that were fast the last time.
 #[derive(Debug, Default)]
 pub(super) struct LaneSlots {
     active: HashSet<String>,
+    /// The active lanes whose server was not known to be fast when they began.
     unproven: HashSet<String>,
-    /// When a lane counts as fast, by origin.
-    fast_from: HashMap<String, Instant>,
+    fast: HashSet<String>,
 }
 
 impl LaneSlots {
     /// Returns whether a lane may be worked on now, and if so, occupies a slot.
-    pub(super) fn take(&mut self, origin: &str, now: Instant) -> bool {
+    pub(super) fn take(&mut self, origin: &str) -> bool {
         if self.is_full() || self.active.contains(origin) {
             return false;
         }
-        if self.fast_from.get(origin).is_none_or(|&fast_from| fast_from > now) {
+        if !self.fast.contains(origin) {
             if self.unproven.len() >= MAX_UNPROVEN_LANES {
                 return false;
             }
@@ -51,15 +48,17 @@ impl LaneSlots {
     }
 
     /// Frees the slot of a lane.
-    pub(super) fn release(&mut self, origin: &str, conduct: Conduct, now: Instant) {
+    pub(super) fn release(&mut self, origin: &str, conduct: Conduct) {
         self.active.remove(origin);
         self.unproven.remove(origin);
-        if self.fast_from.len() >= MAX_REMEMBERED && conduct != Conduct::Unknown {
-            self.fast_from.clear();
-        }
         match conduct {
-            Conduct::Fast => drop(self.fast_from.entry(origin.to_owned()).or_insert(now)),
-            Conduct::Slow => drop(self.fast_from.insert(origin.to_owned(), now + PROBATION)),
+            Conduct::Fast => {
+                if self.fast.len() >= MAX_FAST {
+                    self.fast.clear();
+                }
+                self.fast.insert(origin.to_owned());
+            }
+            Conduct::Slow => drop(self.fast.remove(origin)),
             Conduct::Unknown => {}
         }
     }
@@ -85,41 +84,44 @@ mod tests {
 
     #[test]
     fn half_of_the_slots_are_reserved_for_fast_lanes() {
-        let (mut slots, now) = (LaneSlots::default(), Instant::now());
+        let mut slots = LaneSlots::default();
         for index in 0..MAX_LANES {
-            assert!(slots.take(&origin(index), now) == (index < MAX_LANES / 2), "{index}");
+            assert!(slots.take(&origin(index)) == (index < MAX_LANES / 2), "{index}");
         }
         for index in 0..MAX_LANES / 2 {
-            slots.release(&origin(index), Conduct::Fast, now);
+            slots.release(&origin(index), Conduct::Fast);
         }
-        let taken = (0..2 * MAX_LANES).filter(|&index| slots.take(&origin(index), now));
+        let taken = (0..2 * MAX_LANES).filter(|&index| slots.take(&origin(index)));
         assert_eq!(taken.count(), MAX_LANES, "128 fast lanes and 128 others");
         assert!(slots.is_full());
-        assert!(!slots.take(&origin(0), now), "already in work");
+        assert!(!slots.take(&origin(0)), "already in work");
     }
 
     #[test]
-    fn a_slow_lane_counts_as_fast_again_after_ten_minutes_without_a_failure() {
-        let (mut slots, start) = (LaneSlots::default(), Instant::now());
+    fn a_slow_lane_counts_as_fast_again_after_a_fast_series() {
+        let mut slots = LaneSlots::default();
         for index in 0..MAX_LANES / 2 {
-            assert!(slots.take(&origin(index), start));
+            assert!(slots.take(&origin(index)));
         }
-        let minutes = |count: u64| start + Duration::from_mins(count);
-        slots.release("https://push.example", Conduct::Fast, start);
-        slots.release("https://push.example", Conduct::Slow, minutes(1));
-        slots.release("https://push.example", Conduct::Fast, minutes(2));
-        assert!(!slots.take("https://push.example", minutes(10)));
-        assert!(slots.take("https://push.example", minutes(11)));
-        slots.release("https://push.example", Conduct::Unknown, minutes(11));
-        assert!(slots.take("https://push.example", minutes(11)), "still fast");
+        for (conduct, is_fast) in [
+            (Conduct::Unknown, false),
+            (Conduct::Fast, true),
+            (Conduct::Unknown, true),
+            (Conduct::Slow, false),
+            (Conduct::Unknown, false),
+            (Conduct::Fast, true),
+        ] {
+            slots.release("https://push.example", conduct);
+            assert_eq!(slots.take("https://push.example"), is_fast, "{conduct:?}");
+        }
     }
 
     #[test]
-    fn the_memory_about_servers_is_bounded() {
-        let (mut slots, now) = (LaneSlots::default(), Instant::now());
-        for index in 0..3 * MAX_REMEMBERED {
-            slots.release(&origin(index), Conduct::Fast, now);
+    fn the_number_of_remembered_servers_is_bounded() {
+        let mut slots = LaneSlots::default();
+        for index in 0..3 * MAX_FAST {
+            slots.release(&origin(index), Conduct::Fast);
         }
-        assert!(slots.fast_from.len() <= MAX_REMEMBERED);
+        assert!(slots.fast.len() <= MAX_FAST);
     }
 }
