@@ -110,13 +110,13 @@ pub(super) fn revocation_event_source(
     )
 }
 
-/// Adds to a change the statements that revoke the access of one app or all apps: delete the
-/// unredeemed codes and the grants, then revoke the tokens, returning their expiry. If a credential
+/// Adds to a change the statements that revoke the access of one app or all apps: delete the grants
+/// and the unredeemed codes, then revoke the tokens, returning their expiry. If a credential
 /// version is given, the statements have an effect only if it is the account's current one.
 ///
-/// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
-/// deletes the code, or the last one revokes its token. Grants are locked before tokens, in the
-/// same order as in a sweep, to avoid deadlocks.
+/// Codes are deleted before tokens are revoked: if a code is being redeemed concurrently, either the
+/// code is deleted or its token is revoked. Grants are locked before both, in the same order as by
+/// deletions and sweeps, to avoid deadlocks.
 pub(super) fn add_access_revocation(
     change: Change<'_>,
     account: i64,
@@ -126,18 +126,18 @@ pub(super) fn add_access_revocation(
 ) -> Change<'_> {
     change
         .and(sql!(
-            "delete from codes where expires_at > $now and account_id = $account \
-             and (cast($app as bigint) is null or app_id = $app) and used_at is null \
-             and (cast($version as bigint) is null or exists (select 1 from accounts \
-             where id = $account and credential_version = $version))",
-            [account, app, now, version]
-        ))
-        .and(sql!(
             "delete from grants where account_id = $account \
              and (cast($app as bigint) is null or app_id = $app) \
              and (cast($version as bigint) is null or exists (select 1 from accounts \
              where id = $account and credential_version = $version))",
             [account, app, version]
+        ))
+        .and(sql!(
+            "delete from codes where expires_at > $now and account_id = $account \
+             and (cast($app as bigint) is null or app_id = $app) and used_at is null \
+             and (cast($version as bigint) is null or exists (select 1 from accounts \
+             where id = $account and credential_version = $version))",
+            [account, app, now, version]
         ))
         .and(sql!(
             "update tokens set revoked_at = $now where account_id = $account \

@@ -4,8 +4,9 @@
 //! first address that is not a trusted proxy is the client; everything to its left was sent by the
 //! client and may be forged. If all are trusted proxies, the leftmost one is the client. An entry
 //! that is not an address (`unknown`, an obfuscated identifier) ends the search at the proxy that
-//! wrote it. When the two headers name different clients, one of them is forged, and a proxy that
-//! sets only the other has passed it on. Then both are ignored, and the proxy counts as the client.
+//! wrote it. When the two headers name different clients, one of them may be forged: a proxy that
+//! sets only the other has passed it on. Then both are ignored, and the peer counts as the client,
+//! so all proxies of a chain must use the same header.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -104,11 +105,12 @@ fn parse_without_zone(text: &str) -> Option<Ipv6Addr> {
 /// Parses the `for` parameter of one element of `Forwarded` (RFC 7239).
 ///
 /// Elements are split at commas from the right, ignoring quotes, so that an open quote sent by a
-/// client cannot hide the elements that a trusted proxy appended. An element that was split inside
-/// a quoted string has an odd number of quotes or a backslash. No address has either, so such an
-/// element is rejected.
+/// client cannot hide the elements that a trusted proxy appended. Parameters are split at semicolons
+/// in the same way. An element in which a quoted string was split contains a part with an odd number
+/// of quotes, or a backslash. No address has either, so such an element is rejected.
 fn parse_forwarded_element(element: &str) -> Option<IpAddr> {
-    if element.contains('\\') || element.matches('"').count() % 2 == 1 {
+    let is_split = |part: &str| part.matches('"').count() % 2 == 1;
+    if element.contains('\\') || element.split(';').any(is_split) {
         return None;
     }
     let mut for_values = element.split(';').filter_map(|pair| {
@@ -219,6 +221,7 @@ mod tests {
         for (line, expected) in [
             ("for=\"6.6.6.6, for=1.2.3.4", "1.2.3.4"),
             ("for=1.2.3.4;host=\"a,for=6.6.6.6\"", PROXY),
+            ("proto=https;host=\"a;for=6.6.6.6;b\"", PROXY),
             ("for=1.2.3.4;host=\"a,for=6.6.6.6;x=\"", PROXY),
             ("for=1.2.3.4;host=\"a\\\",for=6.6.6.6;x=\\\"\"", PROXY),
         ] {

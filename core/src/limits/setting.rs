@@ -55,7 +55,7 @@ pub enum LimitSettingError {
     EmptyMatch(String),
     #[error("{0}: only `requests` and `window` can be set here")]
     NotConfigurable(String),
-    #[error("{0}: reserved name: used by [limits.abuse]")]
+    #[error("{0}: reserved name: names in [limits.abuse] and names that end in -48 cannot be used")]
     Reserved(String),
     #[error("{name}: unknown limit; the limits are {known_names}")]
     Unknown { name: String, known_names: String },
@@ -253,6 +253,7 @@ mod tests {
             (json!({"media": {"match": []}}), "media: `match` is empty"),
             (json!({"A": valid_row}), "\"A\" is not a valid limit name"),
             (json!({"client_secret": valid_row}), "client_secret: reserved name"),
+            (json!({"ip-48": valid_row}), "ip-48: reserved name"),
             (row_with("per", json!("token")), "expected one of `account`, `app`, `ip`"),
             (row_with("match", json!(["POST"])), "\"POST\" is not a valid pattern"),
             (row_with("requests", json!(-1)), "invalid value"),

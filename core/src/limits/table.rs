@@ -106,7 +106,8 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
                 let known_names = default_names();
                 return Err(LimitSettingError::Unknown { name, known_names });
             };
-            if abuse::DEFAULTS.iter().any(|default| default.0 == name) {
+            // The second condition: the limit of a site has its row's name with this suffix.
+            if abuse::DEFAULTS.iter().any(|default| default.0 == name) || name.ends_with("-48") {
                 return Err(LimitSettingError::Reserved(name));
             }
             let LimitOverride {

@@ -18,7 +18,8 @@ impl RuleChanges {
     /// error in a change contains the index of the change.
     pub fn parse(body: &[u8], limits: NewRuleLimits, now: Timestamp) -> Result<Self, RuleError> {
         let mut changes = Vec::new();
-        let max_depth = json::MAX_DEPTH_WITH_PUSH_RULES;
+        // A rule is three levels deep.
+        let max_depth = json::MAX_DEPTH + 3;
         let body_without_changes =
             json::parse_streamed(body, max_depth, "changes", |index, change| {
                 if index == MAX_CHANGES {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::evaluate::{PushEvaluation, RuleName, collect_tweaks};
+use super::evaluate::{RuleName, collect_tweaks};
 use super::index::RoomEvaluation;
 use super::{Action, RuleRef, TweakValue, builtin};
 use crate::json;
@@ -12,48 +12,30 @@ use crate::json;
 /// The response to an evaluation request. The results are added in batches of members.
 #[derive(Debug, Default)]
 pub struct EvaluationResponse {
-    /// The results, each with the positions of the members that have it.
-    groups: Vec<(GroupResult, Vec<usize>)>,
-    /// The index of each group in `groups`, by the JSON of its result.
-    group_indexes: HashMap<Vec<u8>, usize>,
+    /// The groups by the JSON of their result. As values, the results of 100,000 members with
+    /// different rules would take several times the memory.
+    groups: HashMap<Vec<u8>, Group>,
     includes_silent: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct ResponseBody<'a> {
-    groups: Vec<ResponseGroup<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    accepted: Option<usize>,
+/// The members with one result.
+#[derive(Debug)]
+struct Group {
+    /// The number of groups that were added before.
+    index: usize,
+    /// True if a rule of the user or the master rule silences the event.
+    is_silenced_by_user: bool,
+    /// The positions of the members.
+    positions: Vec<usize>,
 }
 
+/// The result that the members of a group share.
 #[derive(Debug, Serialize)]
-struct ResponseGroup<'a> {
-    #[serde(flatten)]
-    result: &'a GroupResult,
-    users: Vec<&'a str>,
-}
-
-/// The result that the users of a group share. Owned, because the rules may change between two
-/// batches.
-#[derive(Debug, Serialize)]
-struct GroupResult {
+struct GroupResult<'a> {
     notify: bool,
     rule: Option<RuleRef>,
-    actions: Vec<Action>,
-    tweaks: BTreeMap<String, TweakValue>,
-}
-
-impl GroupResult {
-    fn new(evaluation: &PushEvaluation<'_>) -> Self {
-        let actions = evaluation.limited_actions();
-        let tweaks = collect_tweaks(actions.iter().copied());
-        Self {
-            notify: evaluation.notifies(),
-            rule: evaluation.rule.map(RuleName::to_ref),
-            tweaks: tweaks.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            actions: actions.into_iter().cloned().collect(),
-        }
-    }
+    actions: &'a [&'a Action],
+    tweaks: BTreeMap<&'a str, TweakValue>,
 }
 
 impl EvaluationResponse {
@@ -70,14 +52,25 @@ impl EvaluationResponse {
             if !self.includes_silent && !group.evaluation.notifies() {
                 continue;
             }
-            let result = GroupResult::new(&group.evaluation);
-            let group_index =
-                *self.group_indexes.entry(json::to_bytes(&result)).or_insert_with(|| {
-                    self.groups.push((result, Vec::new()));
-                    self.groups.len() - 1
-                });
-            let members = group.members.iter().map(|member| positions[*member]);
-            self.groups[group_index].1.extend(members);
+            let evaluation = &group.evaluation;
+            let notify = evaluation.notifies();
+            let actions = evaluation.limited_actions();
+            let result = GroupResult {
+                notify,
+                rule: evaluation.rule.map(RuleName::to_ref),
+                actions: &actions,
+                tweaks: collect_tweaks(actions.iter().copied()),
+            };
+            let is_by_user = |rule: RuleName<'_>| {
+                !rule.rule_id.starts_with('.') || rule.rule_id == builtin::MASTER
+            };
+            let index = self.groups.len();
+            let members = self.groups.entry(json::to_bytes(&result)).or_insert_with(|| Group {
+                index,
+                is_silenced_by_user: !notify && evaluation.rule.is_some_and(is_by_user),
+                positions: Vec::new(),
+            });
+            members.positions.extend(group.members.iter().map(|member| positions[*member]));
         }
     }
 
@@ -86,10 +79,7 @@ impl EvaluationResponse {
     /// mentions in a Matrix client has not silenced everything. The response must include silent
     /// members.
     pub fn is_silenced_by_user(&self) -> bool {
-        let is_by_user = |rule: &RuleRef| !rule.id.starts_with('.') || rule.id == builtin::MASTER;
-        self.groups
-            .iter()
-            .any(|(result, _)| !result.notify && result.rule.as_ref().is_some_and(is_by_user))
+        self.groups.values().any(|group| group.is_silenced_by_user)
     }
 
     /// Serializes the response. `user_id` returns the user id of the member at a position. Groups
@@ -100,11 +90,23 @@ impl EvaluationResponse {
         user_id: impl Fn(usize) -> &'a str,
         accepted: Option<usize>,
     ) -> Vec<u8> {
-        let groups = self.groups.iter().map(|(result, positions)| {
-            let users = positions.iter().map(|position| user_id(*position)).collect();
-            ResponseGroup { result, users }
-        });
-        json::to_bytes(&ResponseBody { groups: groups.collect(), accepted })
+        let mut groups: Vec<_> = self.groups.iter().collect();
+        groups.sort_unstable_by_key(|(_, group)| group.index);
+        let mut json = br#"{"groups":["#.to_vec();
+        for (result, Group { index, positions, .. }) in groups {
+            let separator: &[u8] = if *index == 0 { b"" } else { b"," };
+            let users: Vec<&str> = positions.iter().map(|position| user_id(*position)).collect();
+            // The members of the result's object, and the users after them.
+            let result_without_brace = &result[..result.len() - 1];
+            let users = json::to_bytes(&users);
+            json.extend([separator, result_without_brace, br#","users":"#, &users, b"}"].concat());
+        }
+        json.push(b']');
+        if let Some(accepted) = accepted {
+            json.extend(format!(r#","accepted":{accepted}"#).bytes());
+        }
+        json.push(b'}');
+        json
     }
 }
 

@@ -296,20 +296,15 @@ fn the_number_of_changes_is_limited() {
 
 #[test]
 fn a_rule_may_be_nested_as_deeply_as_in_a_separate_request() {
-    let depth = json::MAX_DEPTH - 1;
-    let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
-    assert!(
-        NewRule::parse(
-            RuleKind::Room,
-            rule.as_bytes(),
-            NewRuleLimits::default(),
-            Timestamp::UNIX_EPOCH
-        )
-        .is_ok()
-    );
-    let body =
-        format!(r#"{{"changes":[{{"op":"put","kind":"room","rule_id":"a","rule":{rule}}}]}}"#);
-    assert!(RuleChanges::parse(body.as_bytes(), LIMITS, now()).is_ok());
+    for (depth, is_valid) in [(json::MAX_DEPTH - 1, true), (json::MAX_DEPTH, false)] {
+        let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        let rule_limits = NewRuleLimits::default();
+        let separate = NewRule::parse(RuleKind::Room, rule.as_bytes(), rule_limits, now());
+        assert_eq!(separate.is_ok(), is_valid);
+        let body =
+            format!(r#"{{"changes":[{{"op":"put","kind":"room","rule_id":"a","rule":{rule}}}]}}"#);
+        assert_eq!(RuleChanges::parse(body.as_bytes(), rule_limits, now()).is_ok(), is_valid);
+    }
 }
 
 /// Generates changes to rules with only a few different ids, so that the changes affect each other.

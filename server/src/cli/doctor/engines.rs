@@ -180,7 +180,7 @@ fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
         // server outside a cluster.
         ErrorKind::Server(ServerErrorKind::NoPerm | ServerErrorKind::Moved) => &format!(
             "ACL SETUSER … ~{REDIS_PREFIX}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire, \
-             and for a cluster +cluster|slots +asking +time"
+             with a database number in the URL +select, and for a cluster +cluster|slots +asking +time"
         ),
         _ if rejection_reason.is_some() => {
             "use a host name from its certificate, and name its authority in \
