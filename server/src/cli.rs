@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::secret::Secret;
 use belfry_runtime::clock::{Clock, SystemClock};
-use belfry_store::{Access, Options, SchemaPolicy, Store};
+use belfry_store::{Access, Database, Options, SchemaPolicy, Store};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
 
@@ -258,13 +258,22 @@ fn with_store(
         DatabaseUse::Create => (SchemaPolicy::Create, Access::ReadWrite),
     };
     let (options, database) = (Options { schema, access, ..config.store }, config.database());
+    let mut created_file = None;
     if database_use == DatabaseUse::Create {
         lock::check_owner(&database)?;
+        if let Database::Sqlite(path) = &database
+            && !path.exists()
+        {
+            created_file = Some(std::path::absolute(path)?);
+        }
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let now = SystemClock.now();
         let store = Store::open(&database, &options, now).await?;
+        if let Some(path) = created_file {
+            print_message(format_args!("belfry: created the database {}", path.display()));
+        }
         command(&store, now).await?;
         if database_use != DatabaseUse::Read {
             // Gives running servers time to detect the writes.

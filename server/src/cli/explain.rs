@@ -51,7 +51,7 @@ pub(super) struct Command {
     display_name: Option<String>,
     /// The time for rules with until and conditions about the time, such as 2026-11-18T22:00:00Z
     /// [default: now]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     at: Option<Timestamp>,
     /// Print the JSON that POST …/pushrules/explain returns
     #[arg(long)]
@@ -136,6 +136,10 @@ fn describe_error(file: &str, error: &dyn Display) -> String {
         Some(problem) => format!("{name} {problem}"),
         None => format!("{name}: {message}"),
     }
+}
+
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a time like 2026-11-18T22:00:00Z"))
 }
 
 fn source_name(file: &str) -> &str {

@@ -33,7 +33,15 @@ pub(super) fn check(
             report.fail("proxy", problem, RELOAD_ADVICE);
         } else {
             let problem = format!("{problem}, which is not in trusted_proxies: {effect}");
-            report.fail("proxy", problem, format!("trusted_proxies = [\"{proxy}\"]"));
+            // Without the second setting, the other header, which the client sent, would be read too.
+            let header_setting = match forwarding_header {
+                Some(name) if configured_header.is_none() => {
+                    format!(" and trusted_proxy_header = \"{name}\"")
+                }
+                _ => String::new(),
+            };
+            let fix = format!("trusted_proxies = [\"{proxy}\"]{header_setting}");
+            report.fail("proxy", problem, fix);
         }
     }
     match (forwarding_header, request.headers.first()) {

@@ -209,6 +209,9 @@ fn errors_name_the_cause() {
     let arguments = ["explain", "--account", "alice", EVENT, "--room", "cake.json"];
     let stderr = String::from_utf8(run_belfry(dir.path(), &arguments).stderr).unwrap();
     assert!(stderr.starts_with("belfry: cake.json is not JSON: expected value"), "{stderr}");
+    let arguments = ["explain", "--account", "alice", EVENT, "--at", "tomorrow"];
+    let stderr = String::from_utf8(run_belfry(dir.path(), &arguments).stderr).unwrap();
+    assert!(stderr.contains("\"tomorrow\" is not a time like 2026-11-18T22:00:00Z"), "{stderr}");
     let arguments = ["explain", "--account", "alice", EVENT, "--profile-tag", "a/b"];
     assert_eq!(run_belfry(dir.path(), &arguments).status.code(), Some(2));
 }

@@ -13,7 +13,7 @@ fn a_proxy_that_hides_its_clients_is_reported() {
             "",
             "failed",
             "come from 127.0.0.1, which is not in trusted_proxies: all its clients share one rate \
-             limit trusted_proxies = [\"127.0.0.1\"]",
+             limit trusted_proxies = [\"127.0.0.1\"] and trusted_proxy_header = \"x-forwarded-for\"",
         ),
         (
             FORWARDED_FOR,
