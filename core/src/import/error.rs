@@ -1,4 +1,5 @@
-//! Errors in an account file. They name the line, the field and the expected value.
+//! Errors in an account file, each with its line. An error in a value names the field and the
+//! expected value.
 
 use thiserror::Error;
 
@@ -70,11 +71,11 @@ pub enum ImportError {
 
 /// Describes a JSON error without the parser's line number, which is always 1.
 fn describe_json_error(error: &JsonError) -> String {
+    let without_line = |message: &str| message.replace("line 1 column", "column");
     match error {
         JsonError::NotUtf8 { valid_up_to } => format!("not UTF-8 at byte {}", valid_up_to + 1),
-        JsonError::Syntax(message) => {
-            format!("not JSON: {}", message.replace("line 1 column", "column"))
-        }
+        JsonError::Syntax(message) => format!("not JSON: {}", without_line(message)),
+        JsonError::Unrepresentable(_) => without_line(&error.to_string()),
         JsonError::DuplicateKey { column, .. } => {
             format!("duplicate key at column {column}")
         }

@@ -76,6 +76,10 @@ fn an_error_names_the_field_and_the_expected_value() {
         ("{}x", "not JSON: trailing characters at column 3"),
         (r#"{"name":"alice","name":"bob"}"#, "duplicate key at column 22"),
         (
+            r#"{"name":"\ud800"}"#,
+            "the JSON contains a lone surrogate or a number out of range: unexpected end of hex escape at column 16",
+        ),
+        (
             "name,email",
             r#"must be a JSON object like {"name":"alice","email":"alice@example.org"}"#,
         ),
