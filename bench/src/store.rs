@@ -5,7 +5,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use belfry_core::oauth::scope::{Scope, Scopes};
@@ -32,10 +32,10 @@ const MEASUREMENT_DURATION: Duration = Duration::from_secs(2);
 
 /// Measures each engine and prints the figures.
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
-    let mut number = 0;
+    let mut database_number = 0;
     let new_database = || {
-        number += 1;
-        Database::Sqlite(format!("belfry-{number}.db").into())
+        database_number += 1;
+        Database::Sqlite(format!("belfry-{database_number}.db").into())
     };
     measure_engine("SQLite", new_database).await?;
     if let Ok(url) = std::env::var("BELFRY_TEST_POSTGRES") {
@@ -45,44 +45,49 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The figures of one number of tasks, one for each round.
+#[derive(Default)]
+struct Figures {
+    writes_per_second: Vec<f64>,
+    cpu_us_per_write: Vec<f64>,
+    /// The writes per second relative to one task.
+    ratios: Vec<f64>,
+}
+
 async fn measure_engine(
     engine: &str,
     mut next_database: impl FnMut() -> Database,
 ) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
-    // For each number of tasks: writes per second, CPU time per write, ratio to one task.
-    let mut figures: [[Vec<f64>; 3]; TASK_COUNTS.len()] = Default::default();
+    let mut figures_by_tasks: [Figures; TASK_COUNTS.len()] = Default::default();
     for _ in 0..ROUNDS {
         let mut rate_of_one_task = None;
-        for (tasks, figures) in TASK_COUNTS.into_iter().zip(&mut figures) {
+        for (tasks, figures) in TASK_COUNTS.into_iter().zip(&mut figures_by_tasks) {
             let store = Arc::new(Store::open(&next_database(), &Options::default(), now).await?);
             store.add_first_party_app(&app(now)).await?;
-            let cpu_before = cpu_seconds();
-            let writes = write_tokens(&store, tasks).await;
-            let cpu_us = (cpu_seconds() - cpu_before) / writes * 1e6;
-            let rate = writes / MEASUREMENT_DURATION.as_secs_f64();
-            let ratio = rate / *rate_of_one_task.get_or_insert(rate);
-            for (figures, figure) in figures.iter_mut().zip([rate, cpu_us, ratio]) {
-                figures.push(figure);
-            }
+            let (rate, cpu_us) = measure_writes(&store, tasks).await;
+            figures.writes_per_second.push(rate);
+            figures.cpu_us_per_write.push(cpu_us);
+            figures.ratios.push(rate / *rate_of_one_task.get_or_insert(rate));
         }
     }
-    for (tasks, figures) in TASK_COUNTS.into_iter().zip(figures) {
+    for (tasks, figures) in TASK_COUNTS.into_iter().zip(figures_by_tasks) {
         let name = format!("{engine}, {tasks} concurrent tasks");
-        let [rate, cpu_us, ratio] = figures.map(median);
-        print_row(&name, format_args!("{rate:.0}"), "durable writes/s");
+        let Figures { writes_per_second, cpu_us_per_write, ratios } = figures;
+        print_row(&name, format_args!("{:.0}", median(writes_per_second)), "durable writes/s");
+        let cpu_us = median(cpu_us_per_write);
         print_row(&name, format_args!("{cpu_us:.1}"), "µs CPU of Belfry per write");
-        print_row(&name, format_args!("{ratio:.1}"), "times one task");
+        print_row(&name, format_args!("{:.1}", median(ratios)), "times one task");
     }
     Ok(())
 }
 
-/// Writes tokens with `tasks` tasks, and returns the number of acknowledged writes per
-/// [`MEASUREMENT_DURATION`].
-async fn write_tokens(store: &Arc<Store>, tasks: usize) -> f64 {
-    let (is_stopped, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+/// Writes tokens with `tasks` tasks. Returns the writes per second, and the CPU time of this
+/// process per write in microseconds.
+async fn measure_writes(store: &Arc<Store>, tasks: usize) -> (f64, f64) {
+    let (is_stopped, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+    let (start, cpu_before) = (Instant::now(), cpu_seconds());
     let mut writer_tasks = JoinSet::new();
-    let start = Instant::now();
     for _ in 0..tasks {
         let (store, is_stopped, writes) =
             (Arc::clone(store), Arc::clone(&is_stopped), Arc::clone(&writes));
@@ -96,8 +101,8 @@ async fn write_tokens(store: &Arc<Store>, tasks: usize) -> f64 {
     tokio::time::sleep(MEASUREMENT_DURATION).await;
     is_stopped.store(true, Ordering::Relaxed);
     writer_tasks.join_all().await;
-    let duration_ratio = start.elapsed().as_secs_f64() / MEASUREMENT_DURATION.as_secs_f64();
-    f64::from(u32::try_from(writes.load(Ordering::Relaxed)).unwrap_or(u32::MAX)) / duration_ratio
+    let writes = f64::from(writes.load(Ordering::Relaxed));
+    (writes / start.elapsed().as_secs_f64(), (cpu_seconds() - cpu_before) / writes * 1e6)
 }
 
 fn new_token() -> NewToken {

@@ -60,6 +60,7 @@ from_row!(AppTokens, token_columns {
 
 /// The outcome of adding an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub enum AddAppOutcome {
     /// The app was added.
     Added,

@@ -158,6 +158,7 @@ pub enum WriteOutcome {
 
 /// The outcome of signing in with a verified password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub enum SignInOutcome {
     /// The session or token was added.
     SignedIn,

@@ -127,7 +127,7 @@ fn run_subcommand(bench: &Bench, subcommand: &str) -> Result<Vec<ReportLine>, Bo
     let mut command = Command::new(&bench.current.bench);
     command.arg(subcommand).current_dir(dir.path()).stderr(Stdio::inherit());
     cargo::remove_inherited_variables(&mut command);
-    let postgres = if matches!(subcommand, "backup" | "cold" | "store") {
+    let postgres = if matches!(subcommand, "backup" | "store" | "uncached-reads") {
         Some(Postgres::start_durable()?)
     } else {
         None

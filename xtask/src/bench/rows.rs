@@ -177,7 +177,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "push rule evaluation, against ruma",
-        kind: RowKind::Subcommand("evaluation"),
+        kind: RowKind::Subcommand("rule-evaluation"),
         target: None,
     },
     Row {
@@ -260,7 +260,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "evaluation without the network",
-        kind: RowKind::Subcommand("evaluate"),
+        kind: RowKind::Subcommand("evaluation-request"),
         target: None,
     },
     // Several nodes.
@@ -317,7 +317,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "cold reads, against a bare select",
-        kind: RowKind::Subcommand("cold"),
+        kind: RowKind::Subcommand("uncached-reads"),
         target: None,
     },
     Row {

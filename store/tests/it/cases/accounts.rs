@@ -299,7 +299,7 @@ pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(sto
                 WriteOutcome::Written
             );
         } else if index % 2 == 0 {
-            store.add_session(&any_events(), secret, &session, 0).await.unwrap();
+            let _ = store.add_session(&any_events(), secret, &session, 0).await.unwrap();
         } else {
             let token = token(&format!("s{index}"), Some(7));
             let outcome = store.add_token_for_password(&any_events(), &token, 0).await.unwrap();

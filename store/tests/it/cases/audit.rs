@@ -59,10 +59,13 @@ fn request(account: i64) -> StoredRequest {
 pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     let now = timestamp(NOW);
     let event = |kind| NewAuditEvents::from(new_event(kind));
-    store.add_app(&event(AuditKind::AppRegister), &app(1, "client")).await.unwrap();
+    let added_app = store.add_app(&event(AuditKind::AppRegister), &app(1, "client")).await.unwrap();
+    assert_eq!(added_app, AddAppOutcome::Added);
     store.add_account(&event(AuditKind::AccountAdd), &account(7, "alice")).await.unwrap();
     let alice = session(7, NOW + 60);
-    store.add_session(&event(AuditKind::SignIn), hashed_secret("s"), &alice, 0).await.unwrap();
+    let sign_in =
+        store.add_session(&event(AuditKind::SignIn), hashed_secret("s"), &alice, 0).await.unwrap();
+    assert_eq!(sign_in, SignInOutcome::SignedIn);
     let consent =
         Consent { session: hashed_secret("s").lookup_key, at: timestamp(1), is_implied: false };
     let mut unexpired_grant = grant();
@@ -74,10 +77,11 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     let (code, secret) = (hashed_secret("c").lookup_key, hashed_secret("redeemed"));
     store.redeem_code(&event(AuditKind::TokenIssue), code, secret, now, None).await.unwrap();
     store.add_token(&event(AuditKind::TokenIssue), &token("t", Some(7))).await.unwrap();
-    store
+    let login = store
         .add_token_for_password(&event(AuditKind::TokenIssue), &token("u", Some(7)), 0)
         .await
         .unwrap();
+    assert_eq!(login, SignInOutcome::SignedIn);
     store
         .revoke_token(&event(AuditKind::TokenRevoke), hashed_secret("t").lookup_key, now)
         .await

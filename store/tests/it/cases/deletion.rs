@@ -201,7 +201,7 @@ pub(crate) async fn no_sign_in_concurrent_with_an_account_deletion_survives_it(s
         }
         let secret = hashed_secret(&format!("s{index}"));
         if index % 2 == 0 {
-            store.add_session(&any_events(), secret, &session(7, 1000), 0).await.unwrap();
+            let _ = store.add_session(&any_events(), secret, &session(7, 1000), 0).await.unwrap();
         } else {
             let token = token(&format!("s{index}"), Some(7));
             let outcome = store.add_token_for_password(&any_events(), &token, 0).await.unwrap();

@@ -3,7 +3,7 @@
 use belfry_core::matrix::{Device, LoginRequest};
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_store::test_support::{RecordedBatch, RecordedStatement, any_events};
-use belfry_store::{NewToken, RetentionSettings, Store, SweepOutcome};
+use belfry_store::{NewToken, RetentionSettings, SignInOutcome, Store, SweepOutcome};
 use serde_json::json;
 
 use super::retention::settle;
@@ -175,7 +175,9 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
     add_alice_and_app(&store).await;
     let login = async |secret: &str, id: &str, name: &str, credential_version: i64| {
         let new_token = NewToken { device: Some(device(id, name)), ..token(secret, Some(7)) };
-        store.add_token_for_password(&any_events(), &new_token, credential_version).await.unwrap();
+        let outcome =
+            store.add_token_for_password(&any_events(), &new_token, credential_version).await;
+        assert_eq!(outcome.unwrap(), SignInOutcome::SignedIn);
     };
     let device_names = async || {
         let tokens = store.account_app_tokens(7, 1, timestamp(START)).await.unwrap();

@@ -248,7 +248,8 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
     assert_eq!(outcome, SignInOutcome::Rejected);
     assert_eq!(signed_in_at().await, None);
     let new_token = NewToken { created_at: timestamp(5), ..token("login", Some(7)) };
-    store.add_token_for_password(&any_events(), &new_token, 0).await.unwrap();
+    let outcome = store.add_token_for_password(&any_events(), &new_token, 0).await.unwrap();
+    assert_eq!(outcome, SignInOutcome::SignedIn);
     assert_eq!(signed_in_at().await, Some(timestamp(5)));
 }
 

@@ -117,8 +117,8 @@ impl Installation<'_> {
     /// Returns the requests of an account with as many grants, tokens and sessions as the limits
     /// allow.
     fn access_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
-        let user = self.add_user("hoarder")?;
-        self.run_command(Command::new(self.bench).args(["hoard", "hoarder"]))?;
+        let user = self.add_user("owner")?;
+        self.run_command(Command::new(self.bench).args(["fill-account", "owner"]))?;
         let page = user.page_request("/oauth/account/security");
         let html = body_text(&self.send(&page)?);
         let download = form_request(

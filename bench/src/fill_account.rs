@@ -11,11 +11,14 @@ use belfry_core::oauth::scope::Scope;
 use belfry_core::user_agent::UserAgent;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::random;
-use belfry_store::{Database, NewToken, Options, Session, Store, StoredApp};
+use belfry_store::{
+    AddAppOutcome, Database, NewToken, Options, Session, SignInOutcome, Store, StoredApp,
+};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 
+// The maximum numbers in `store/src/retention/excess.rs`.
 const GRANTS: i64 = 500;
 const TOKENS_PER_GRANT: i64 = 100;
 /// One fewer than the maximum, because the account has a session already.
@@ -34,14 +37,16 @@ pub(crate) async fn fill_account(arguments: &Arguments) -> Result<(), Box<dyn Er
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &options, now).await?);
-    let account_id = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?.id;
+    let account = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?;
+    let (account_id, credential_version) = (account.id, account.credential_version);
     let events: Arc<NewAuditEvents> =
         Arc::new(NewAuditEvent::for_server(now, AuditKind::TokenIssue).into());
     let mut tasks = JoinSet::new();
     for app_id in 1..=GRANTS {
         let (store, events) = (Arc::clone(&store), Arc::clone(&events));
         tasks.spawn(async move {
-            store.add_app(&events, &app(app_id, now)).await?;
+            let outcome = store.add_app(&events, &app(app_id, now)).await?;
+            assert_eq!(outcome, AddAppOutcome::Added);
             for _ in 0..TOKENS_PER_GRANT {
                 let token = NewToken {
                     secret: random::secret(now).hashed_secret(),
@@ -70,7 +75,9 @@ pub(crate) async fn fill_account(arguments: &Arguments) -> Result<(), Box<dyn Er
             browser: UserAgent::default(),
             address: None,
         };
-        store.add_session(&events, random::secret(now).hashed_secret(), &session, 0).await?;
+        let cookie = random::secret(now).hashed_secret();
+        let outcome = store.add_session(&events, cookie, &session, credential_version).await?;
+        assert_eq!(outcome, SignInOutcome::SignedIn);
     }
     Ok(())
 }
@@ -84,6 +91,6 @@ fn app(id: i64, now: Timestamp) -> StoredApp {
         scopes: [Scope::Read, Scope::Write].into_iter().collect(),
     };
     let properties = ClientProperties::new(Registrar::Api);
-    let app = App { id, client_id: format!("hoarded{id}"), details, properties };
+    let app = App { id, client_id: format!("filled{id}"), details, properties };
     StoredApp::new(app, random::secret(now).hashed_secret(), now)
 }
