@@ -91,7 +91,7 @@ pub(crate) fn app(now: Timestamp) -> StoredApp {
     };
     let properties = ClientProperties::new(Registrar::Operator);
     let app = App { id: 1, client_id: "bench".to_owned(), details, properties };
-    StoredApp::new(app, random::secret(now).hashed_secret(), now)
+    StoredApp::new(app, random::split_token(now).hashed_secret(), now)
 }
 
 fn account(number: i64, now: Timestamp) -> Account {

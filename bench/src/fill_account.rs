@@ -49,7 +49,7 @@ pub(crate) async fn fill_account(arguments: &Arguments) -> Result<(), Box<dyn Er
             assert_eq!(outcome, AddAppOutcome::Added);
             for _ in 0..TOKENS_PER_GRANT {
                 let token = NewToken {
-                    secret: random::secret(now).hashed_secret(),
+                    secret: random::split_token(now).hashed_secret(),
                     app_id,
                     account_id: Some(account_id),
                     scopes: [Scope::Read, Scope::Write].into_iter().collect(),
@@ -75,7 +75,7 @@ pub(crate) async fn fill_account(arguments: &Arguments) -> Result<(), Box<dyn Er
             browser: UserAgent::default(),
             address: None,
         };
-        let cookie = random::secret(now).hashed_secret();
+        let cookie = random::split_token(now).hashed_secret();
         let outcome = store.add_session(&events, cookie, &session, credential_version).await?;
         assert_eq!(outcome, SignInOutcome::SignedIn);
     }
@@ -92,5 +92,5 @@ fn app(id: i64, now: Timestamp) -> StoredApp {
     };
     let properties = ClientProperties::new(Registrar::Api);
     let app = App { id, client_id: format!("filled{id}"), details, properties };
-    StoredApp::new(app, random::secret(now).hashed_secret(), now)
+    StoredApp::new(app, random::split_token(now).hashed_secret(), now)
 }

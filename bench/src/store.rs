@@ -108,7 +108,7 @@ async fn measure_writes(store: &Arc<Store>, tasks: usize) -> (f64, f64) {
 fn new_token() -> NewToken {
     let now = SystemClock.now();
     NewToken {
-        secret: random::secret(now).hashed_secret(),
+        secret: random::split_token(now).hashed_secret(),
         app_id: 1,
         account_id: None,
         scopes: Scopes::from_iter([Scope::Read]),

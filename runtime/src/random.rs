@@ -20,7 +20,7 @@ pub fn hex_id() -> String {
 }
 
 /// Returns a new token, code, client secret or cookie.
-pub fn secret(now: jiff::Timestamp) -> SplitToken {
+pub fn split_token(now: jiff::Timestamp) -> SplitToken {
     SplitToken::new(now, bytes())
 }
 
@@ -32,7 +32,7 @@ pub fn password() -> String {
 }
 
 /// Returns true once in this many calls on average, and always for 0 and 1.
-pub fn one_in(calls: usize) -> bool {
+pub fn is_one_in(calls: usize) -> bool {
     usize::from_be_bytes(bytes()).is_multiple_of(calls.max(1))
 }
 

@@ -150,8 +150,8 @@ impl Store {
         details: AppDetails,
         registrar: Registrar,
     ) -> Result<(App, SplitToken), StoreError> {
-        let secret = random::secret(now);
-        let client_id = random::secret(now).reveal().to_owned();
+        let secret = random::split_token(now);
+        let client_id = random::split_token(now).reveal().to_owned();
         let properties = ClientProperties::new(registrar);
         let app = App { id: 0, client_id, details, properties };
         let mut stored_app = StoredApp::new(app, secret.hashed_secret(), now);

@@ -168,7 +168,7 @@ impl TokenIssuer<'_> {
     }
 
     fn new_token(&self, app_id: i64, account_id: Option<i64>, scopes: Scopes) -> IssuedToken {
-        let secret = random::secret(self.now);
+        let secret = random::split_token(self.now);
         let token = NewToken {
             secret: secret.hashed_secret(),
             app_id,
@@ -208,7 +208,7 @@ pub async fn find_or_create_first_party_app(
         };
         let properties = ClientProperties::new(registrar);
         let app = App { id: new_id, client_id: client_id.clone(), details, properties };
-        let stored_app = StoredApp::new(app, random::secret(now).hashed_secret(), now);
+        let stored_app = StoredApp::new(app, random::split_token(now).hashed_secret(), now);
         // The loop reads the app again: another request may have created it, or the id may be
         // taken.
         store.add_first_party_app(&stored_app).await?;

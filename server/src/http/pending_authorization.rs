@@ -146,7 +146,7 @@ impl PendingAuthorization {
         }
         guard.count_authorization_request().await?;
         let (state, now) = (&session.state, session.state.clock.now());
-        let handle = random::secret(now);
+        let handle = random::split_token(now);
         let stored_request = StoredRequest {
             app_id: self.app.id,
             browser_cookie: session.hashed_cookie(),
@@ -160,7 +160,7 @@ impl PendingAuthorization {
             return Err(PageError::Expired);
         }
         // Not at every request, because the store counts rows to find the oldest ones.
-        if random::one_in(state.max_pending_requests / 16) {
+        if random::is_one_in(state.max_pending_requests / 16) {
             state.store.trim_requests(state.max_pending_requests).await?;
         }
         self.handle = Some(handle);
@@ -204,7 +204,7 @@ impl PendingAuthorization {
         };
         let is_implied = approval == Approval::Implied;
         let now = session.state.clock.now();
-        let code = random::secret(now);
+        let code = random::split_token(now);
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
         let grant = Grant {
             app_id: self.app.id,

@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_node_processes_notifications_from_other_nodes_and_ignores_its_own() {
         let (node, other_node) = (NodeNotifier::new(), NodeNotifier::new());
-        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).hashed_secret().lookup_key;
+        let lookup = random::split_token(jiff::Timestamp::UNIX_EPOCH).hashed_secret().lookup_key;
         for invalidation in
             [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]
         {

@@ -37,7 +37,7 @@ impl Secret {
         // Times are stored in whole seconds.
         let old_expiry =
             exact_expiry.and_then(|expiry| Timestamp::from_second(expiry.as_second()).ok());
-        let secret = random::secret(now);
+        let secret = random::split_token(now);
         let events = command_events(now, AuditKind::AppSecretChange);
         let outcome =
             store.rotate_app_secret(&events, app.id, secret.hashed_secret(), old_expiry).await?;

@@ -102,7 +102,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             is_from_own_page: headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "same-origin"),
             has_cookie: cookie.is_some(),
             has_signed_in: Cookie::SignedIn.value(headers, &state.base_url).is_some(),
-            cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
+            cookie: cookie.unwrap_or_else(|| random::split_token(state.clock.now())),
             user,
             chosen_language: chosen_language(headers, &state.base_url),
             accept_language,
@@ -233,7 +233,7 @@ impl BrowserSession {
             browser: self.browser,
             address: self.state.audit.recorded_session_address(self.audit.address),
         };
-        let cookie = random::secret(now);
+        let cookie = random::split_token(now);
         let events = self.audit.success_event(AuditKind::SignIn).into();
         let (store, version) = (&self.state.store, account.credential_version);
         let outcome = store.add_session(&events, cookie.hashed_secret(), &session, version).await?;
@@ -253,7 +253,7 @@ impl BrowserSession {
             let lookup = self.cookie.hashed_secret().lookup_key;
             self.state.store.end_session(&events, account.id, lookup).await?;
         }
-        self.cookie = random::secret(self.state.clock.now());
+        self.cookie = random::split_token(self.state.clock.now());
         self.has_cookie = false;
         Ok(())
     }

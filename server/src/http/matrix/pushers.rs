@@ -112,7 +112,7 @@ async fn add_pusher(
 ) -> Result<Response, MatrixError> {
     let NewPusher { pusher, endpoint, keys } = new_pusher;
     let (account_id, now) = (requester.account_id, requester.now);
-    let ack_token = pusher.requires_ack().then(|| random::secret(now));
+    let ack_token = pusher.requires_ack().then(|| random::split_token(now));
     let device = NewDevice {
         account_id,
         token: requester.token_key,

@@ -71,7 +71,7 @@ pub(crate) async fn register(
         check_password(password, request.username.as_deref()).map_err(MatrixError::Password)?;
     }
     if request.stage != RegistrationStage::Completed {
-        let session = random::secret(state.clock.now()).reveal().to_owned();
+        let session = random::split_token(state.clock.now()).reveal().to_owned();
         let is_unknown_stage = request.stage == RegistrationStage::Unknown;
         return Err(MatrixError::IncompleteStages { session, is_unknown_stage });
     }

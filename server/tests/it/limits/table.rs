@@ -331,7 +331,7 @@ async fn a_rejected_request_does_not_use_the_database() {
     let lock_tables =
         "lock table tokens, accounts, apps, sessions, rulesets in access exclusive mode";
     lock.batch_execute(lock_tables).await.unwrap();
-    let unknown_token = belfry_runtime::random::secret(service.clock.now());
+    let unknown_token = belfry_runtime::random::split_token(service.clock.now());
     let unknown_token_client = anonymous.with_token(unknown_token.reveal());
     for request in [
         "GET /_matrix/client/v3/pushrules/",

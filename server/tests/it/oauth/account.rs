@@ -183,7 +183,7 @@ async fn an_app_with_expired_tokens_is_not_listed() {
     let alice_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.issue_token(None, "read").await;
     let token = NewToken {
-        secret: belfry_runtime::random::secret(service.now()).hashed_secret(),
+        secret: belfry_runtime::random::split_token(service.now()).hashed_secret(),
         app_id: 1,
         account_id: Some(alice_id),
         scopes: "read".parse().unwrap(),
@@ -276,7 +276,7 @@ async fn an_unknown_scope_does_not_hide_known_scopes() {
     let app_id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     let alice_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let token = NewToken {
-        secret: belfry_runtime::random::secret(service.now()).hashed_secret(),
+        secret: belfry_runtime::random::split_token(service.now()).hashed_secret(),
         app_id,
         account_id: Some(alice_id),
         scopes: "read".parse().unwrap(),

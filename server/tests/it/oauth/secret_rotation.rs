@@ -16,7 +16,7 @@ async fn rotate_secret(
     keep_old_seconds: Option<i64>,
 ) -> OAuthClient {
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
-    let secret = random::secret(service.now());
+    let secret = random::split_token(service.now());
     let old_expires_at =
         keep_old_seconds.map(|seconds| service.now() + SignedDuration::from_secs(seconds));
     service

@@ -128,7 +128,8 @@ impl Load {
         while !self.is_stopped.load(Ordering::Relaxed) {
             let start = Instant::now();
             let operations = async {
-                let session = belfry_runtime::random::secret(Timestamp::UNIX_EPOCH).hashed_secret();
+                let session =
+                    belfry_runtime::random::split_token(Timestamp::UNIX_EPOCH).hashed_secret();
                 store.end_session(&any_events(), 7, session.lookup_key).await?;
                 store.session(session, Timestamp::UNIX_EPOCH).await
             };

@@ -165,7 +165,7 @@ async fn a_revoked_or_expired_token_is_rejected_immediately() {
 
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     let expiry = jiff::Timestamp::from_second(service.now().as_second() + 60).unwrap();
-    let token = belfry_runtime::random::secret(service.now());
+    let token = belfry_runtime::random::split_token(service.now());
     let new_token = NewToken {
         secret: token.hashed_secret(),
         app_id: 1,

@@ -183,10 +183,10 @@ impl Service {
         };
         let properties = ClientProperties::new(Registrar::Api);
         let app = App { id: 1, client_id: "tests".to_owned(), details, properties };
-        let app = StoredApp::new(app, random::secret(self.now()).hashed_secret(), self.now());
+        let app = StoredApp::new(app, random::split_token(self.now()).hashed_secret(), self.now());
         // The app exists already if a token was issued before.
         let _ = self.store().add_app(&any_events(), &app).await.unwrap();
-        let token = random::secret(self.now());
+        let token = random::split_token(self.now());
         let new_token = NewToken {
             secret: token.hashed_secret(),
             app_id: 1,
