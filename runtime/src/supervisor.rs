@@ -41,7 +41,7 @@ pub struct TaskStatus {
     pub name: &'static str,
     /// Number of restarts.
     pub restarts: Counter,
-    run: Mutex<TaskRun>,
+    current_run: Mutex<TaskRun>,
 }
 
 /// The current run of a task.
@@ -57,28 +57,28 @@ impl Task {
     /// Runs a future that does not end by itself. Stopping the task drops the future.
     pub fn spawn<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
-        mut start: impl FnMut() -> F + Send + 'static,
+        mut create_future: impl FnMut() -> F + Send + 'static,
     ) -> Self {
         Self::supervise(name, move |stop| {
-            let future = start();
+            let future = create_future();
             async move { stop.run_until_cancelled(future).await.unwrap_or_default() }
         })
     }
 
-    /// Runs a future now, and again after each pause of `interval`. Stopping the task lets the
-    /// current run finish.
+    /// Calls `work` now, and again after each pause. Stopping the task lets the current call
+    /// finish.
     pub fn spawn_periodic<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
-        interval: Duration,
-        run: impl Fn() -> F + Send + Sync + 'static,
+        pause: Duration,
+        work: impl Fn() -> F + Send + Sync + 'static,
     ) -> Self {
-        let run = Arc::new(run);
+        let work = Arc::new(work);
         Self::supervise(name, move |stop| {
-            let run = Arc::clone(&run);
+            let work = Arc::clone(&work);
             async move {
-                run().await;
-                while stop.run_until_cancelled(sleep(interval)).await.is_some() {
-                    run().await;
+                work().await;
+                while stop.run_until_cancelled(sleep(pause)).await.is_some() {
+                    work().await;
                 }
             }
         })
@@ -86,7 +86,7 @@ impl Task {
 
     fn supervise<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
-        mut start: impl FnMut(CancellationToken) -> F + Send + 'static,
+        mut create_future: impl FnMut(CancellationToken) -> F + Send + 'static,
     ) -> Self {
         let status = Arc::new(TaskStatus::new(name));
         let stop = CancellationToken::new();
@@ -94,15 +94,15 @@ impl Task {
         let supervisor = async move {
             loop {
                 own_status.begin_run();
-                let run = AssertUnwindSafe(async { start(own_stop.clone()).await });
+                let future = AssertUnwindSafe(async { create_future(own_stop.clone()).await });
                 // The server's panic hook logs the panic.
-                let is_panic = run.catch_unwind().await.is_err();
+                let cause = if future.catch_unwind().await.is_err() { "panic" } else { "ended" };
                 if own_stop.is_cancelled() {
                     return;
                 }
-                let pause = own_status.end_run();
+                let pause = own_status.record_failure();
                 let retry_in_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-                tracing::error!(task = name, is_panic, retry_in_ms, "background task failed");
+                tracing::error!(task = name, cause, retry_in_ms, "background task failed");
                 if own_stop.run_until_cancelled(sleep(pause)).await.is_none() {
                     return;
                 }
@@ -120,11 +120,12 @@ impl Task {
 
 impl TaskStatus {
     fn new(name: &'static str) -> Self {
-        let run = Mutex::new(TaskRun { failures: 0, started_at: None });
-        Self { name, restarts: Counter::default(), run }
+        let current_run = Mutex::new(TaskRun { failures: 0, started_at: None });
+        Self { name, restarts: Counter::default(), current_run }
     }
 
-    /// Returns whether the task has failed repeatedly, and has not run for a minute since then.
+    /// Returns whether the task failed five times in a row or more, and has not run for a minute
+    /// since then.
     pub fn is_failing_repeatedly(&self) -> bool {
         let run = self.lock();
         run.failures >= FAILURE_THRESHOLD && !run.is_healthy()
@@ -135,7 +136,7 @@ impl TaskStatus {
     }
 
     /// Records a failure, and returns the pause before the next run.
-    fn end_run(&self) -> Duration {
+    fn record_failure(&self) -> Duration {
         let mut run = self.lock();
         run.failures = if run.is_healthy() { 1 } else { run.failures.saturating_add(1) };
         run.started_at = None;
@@ -144,7 +145,7 @@ impl TaskStatus {
     }
 
     fn lock(&self) -> MutexGuard<'_, TaskRun> {
-        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current_run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

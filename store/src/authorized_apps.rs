@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::engine::{Statement, from_row, read_rows, sql};
 use super::event_source::{EventSource, event_source};
-use super::grants::is_active;
+use super::grants::has_valid_token;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 
@@ -48,7 +48,7 @@ impl Store {
                 app_columns!(),
                 " from grants join apps p on p.id = grants.app_id \
                  where grants.account_id = $account and p.disabled_at is null and ",
-                is_active!(""),
+                has_valid_token!(""),
                 " group by p.id, grants.scopes order by p.id, grants.scopes"
             ),
             [account, now]

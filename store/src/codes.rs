@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::authorized_apps::lock_account_statement;
 use super::engine::{FromRow, Grouping, Row, from_row, sql};
 use super::event_source::event_source_for;
-use super::grants::{NewGrant, grant_id};
+use super::grants::{NewGrant, existing_or_new_grant_id};
 use super::new_rows::RowOwner;
 use super::tokens::token_event_source;
 use super::{Change, Store, StoreError, to_json};
@@ -125,7 +125,7 @@ impl Store {
         consent: Consent,
     ) -> Result<CodeOutcome, StoreError> {
         let new_grant = NewGrant {
-            lookup: secret.lookup_key,
+            lookup_key: secret.lookup_key,
             app_id: grant.app_id,
             scopes: &grant.scopes,
             redirect_uri: grant.binding.identifying_uri(),
@@ -140,7 +140,7 @@ impl Store {
                  select cast($lookup as text), cast($digest as text), cast($app_id as bigint), \
                  account_id, cast($scopes as text), cast($binding as text), cast($expires_at as \
                  bigint), ",
-                grant_id!(),
+                existing_or_new_grant_id!(),
                 " from sessions where lookup = $session and account_id = $account_id \
                  and exists (select 1 from accounts where id = $account_id \
                  and disabled_at is null and credential_version = sessions.credential_version) \

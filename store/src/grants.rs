@@ -18,29 +18,30 @@ use super::{Store, StoreError};
 /// The grant of a code or token that is being inserted.
 pub(super) struct NewGrant<'a> {
     /// The lookup key of the code or token.
-    pub(super) lookup: LookupKey,
+    pub(super) lookup_key: LookupKey,
     pub(super) app_id: i64,
     pub(super) scopes: &'a Scopes,
     /// The redirect URI, if it is part of the grant's identity.
     pub(super) redirect_uri: Option<&'a str>,
     pub(super) device: Option<&'a Device>,
     pub(super) created_at: Timestamp,
-    /// The expiry time of the code; for a token that is issued without a code, its creation time.
+    /// Until this time, the sweep keeps the grant even without a token: the expiry time of the
+    /// code, or the creation time of a token that is issued without one.
     pub(super) pending_until: Timestamp,
 }
 
 /// SQL expression: the id of the existing grant for a new code or token, or a new id.
-macro_rules! grant_id {
+macro_rules! existing_or_new_grant_id {
     () => {
         "coalesce((select min(id) from grants where account_id = $account_id \
          and app_id = $app_id and scopes = $granted_scopes and redirect_uri = $granted_uri \
          and device_id = $device_id), $lookup)"
     };
 }
-pub(super) use grant_id;
+pub(super) use existing_or_new_grant_id;
 
 /// SQL condition: a row of `grants` has a valid token that also meets `$conditions`.
-macro_rules! is_active {
+macro_rules! has_valid_token {
     ($conditions:literal) => {
         concat!(
             "exists (select 1 from tokens t where t.account_id = grants.account_id \
@@ -51,16 +52,16 @@ macro_rules! is_active {
         )
     };
 }
-pub(super) use is_active;
+pub(super) use has_valid_token;
 
 /// Two statements that follow the insertion of a code or token, and have an effect only if it was
-/// inserted: the first marks the app as authorized, so that retention never deletes it, and the
-/// second inserts the grant.
+/// inserted: the first sets [`StoredApp::retained_at`](crate::StoredApp::retained_at), so that
+/// retention never deletes the app, and the second inserts the grant.
 ///
 /// An existing grant is updated, so that a concurrent sweep does not delete it. If it is no longer
 /// active, it gets the new creation time and device name. The app is locked before the grant, as in
 /// [`Store::delete_app`], to avoid a deadlock.
-macro_rules! insert_grant_statements {
+macro_rules! retain_app_and_insert_grant {
     ($grant:ident, $table:literal) => {
         [
             sql!(
@@ -70,7 +71,7 @@ macro_rules! insert_grant_statements {
                     $table,
                     " where lookup = $lookup)"
                 ),
-                [app_id = $grant.app_id, lookup = $grant.lookup, now = $grant.created_at]
+                [app_id = $grant.app_id, lookup = $grant.lookup_key, now = $grant.created_at]
             ),
             sql!(
                 concat!(
@@ -82,16 +83,16 @@ macro_rules! insert_grant_statements {
                     $table,
                     " where lookup = $lookup on conflict (account_id, app_id, id) do update set \
                      created_at = case when ",
-                    is_active!(" and t.lookup <> $lookup"),
+                    has_valid_token!(" and t.lookup <> $lookup"),
                     " then grants.created_at else excluded.created_at end, \
                      device_name = case when ",
-                    is_active!(" and t.lookup <> $lookup"),
+                    has_valid_token!(" and t.lookup <> $lookup"),
                     " then grants.device_name else excluded.device_name end, \
                      pending_until = case when grants.pending_until > excluded.pending_until \
                      then grants.pending_until else excluded.pending_until end"
                 ),
                 [
-                    lookup = $grant.lookup,
+                    lookup = $grant.lookup_key,
                     granted_scopes = $grant.sorted_scopes(),
                     granted_uri = $grant.redirect_uri(),
                     device_id = $grant.device_id(),
@@ -124,14 +125,16 @@ impl NewGrant<'_> {
         self.device.map(Device::id).unwrap_or_default()
     }
 
-    /// Returns the statements that mark the app and insert the grant, after the code was inserted.
+    /// Returns the statements that retain the app and insert the grant, after the code was
+    /// inserted.
     pub(super) fn code_grant_statements(&self) -> [Statement; 2] {
-        insert_grant_statements!(self, "codes")
+        retain_app_and_insert_grant!(self, "codes")
     }
 
-    /// Returns the statements that mark the app and insert the grant, after the token was inserted.
+    /// Returns the statements that retain the app and insert the grant, after the token was
+    /// inserted.
     pub(super) fn token_grant_statements(&self) -> [Statement; 2] {
-        insert_grant_statements!(self, "tokens")
+        retain_app_and_insert_grant!(self, "tokens")
     }
 }
 
@@ -154,7 +157,7 @@ impl Store {
             concat!(
                 "select scopes, redirect_uri from grants where account_id = $account_id \
                  and app_id = $app_id and ",
-                is_active!("")
+                has_valid_token!("")
             ),
             [account_id, app_id, now]
         );
@@ -162,12 +165,15 @@ impl Store {
     }
 
     /// Returns the id of the device to which a token was issued, if any.
-    pub async fn token_device_id(&self, lookup: LookupKey) -> Result<Option<String>, StoreError> {
+    pub async fn token_device_id(
+        &self,
+        lookup_key: LookupKey,
+    ) -> Result<Option<String>, StoreError> {
         let select = sql!(
             "select g.device_id from tokens t join grants g on g.account_id = t.account_id \
              and g.app_id = t.app_id and g.id = t.grant_id where t.lookup = $lookup \
              and g.device_id <> ''",
-            [lookup]
+            [lookup = lookup_key]
         );
         self.read_one(select).await
     }

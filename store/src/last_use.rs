@@ -77,7 +77,7 @@ impl UseRecorder {
     #[cold]
     pub(super) fn record_token(
         &self,
-        lookup: LookupKey,
+        lookup_key: LookupKey,
         app_id: i64,
         last_use: &LastUse,
         now: Timestamp,
@@ -87,7 +87,7 @@ impl UseRecorder {
         }
         let mut pending = self.lock();
         last_use.0.store(now.as_second(), Ordering::Relaxed);
-        pending.tokens.insert(lookup, now);
+        pending.tokens.insert(lookup_key, now);
         pending.apps.insert(app_id, now);
         self.is_full.store(pending.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
     }
@@ -126,12 +126,12 @@ impl PendingUses {
     fn statements(&self) -> Vec<Statement> {
         // A stored use at this time or earlier is replaced.
         let outdated = |used_at: &Timestamp| used_at.as_second() - PRECISION_SECONDS;
-        let tokens = self.tokens.iter().map(|(lookup, used_at)| {
+        let tokens = self.tokens.iter().map(|(lookup_key, used_at)| {
             sql!(
                 "update tokens set last_used_at = $used_at where lookup = $lookup \
                  and (last_used_at is null or last_used_at > $used_at \
                  or last_used_at <= $outdated)",
-                [lookup = *lookup, used_at = *used_at, outdated = outdated(used_at)]
+                [lookup = *lookup_key, used_at = *used_at, outdated = outdated(used_at)]
             )
         });
         let apps = self.apps.iter().map(|(id, used_at)| {
@@ -169,7 +169,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn lookup(number: usize) -> LookupKey {
+    fn lookup_key(number: usize) -> LookupKey {
         let mut random = [0; SplitToken::RANDOM_BYTES];
         random[..8].copy_from_slice(&number.to_be_bytes());
         SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed_secret().lookup_key
@@ -180,14 +180,14 @@ mod tests {
         let recorder = UseRecorder::default();
         let last_use = LastUse::new(None);
         for number in 0..MAX_TOKENS {
-            recorder.record_token(lookup(number), 1, &LastUse::new(None), timestamp(9));
+            recorder.record_token(lookup_key(number), 1, &LastUse::new(None), timestamp(9));
         }
-        recorder.record_token(lookup(MAX_TOKENS), 2, &last_use, timestamp(9));
+        recorder.record_token(lookup_key(MAX_TOKENS), 2, &last_use, timestamp(9));
         assert!(last_use.is_outdated(timestamp(9)), "the next request records the use");
         let uses = recorder.take_pending();
         assert_eq!((uses.tokens.len(), uses.apps.len()), (MAX_TOKENS, 1));
 
-        recorder.record_token(lookup(MAX_TOKENS), 2, &last_use, timestamp(9));
+        recorder.record_token(lookup_key(MAX_TOKENS), 2, &last_use, timestamp(9));
         assert!(!last_use.is_outdated(timestamp(9)));
         assert_eq!(recorder.take_pending().apps, BTreeMap::from([(2, timestamp(9))]));
     }
@@ -195,8 +195,9 @@ mod tests {
     #[test]
     fn uses_that_could_not_be_stored_are_part_of_the_next_flush() {
         let recorder = UseRecorder::default();
-        let record =
-            |number, app, now| recorder.record_token(lookup(number), app, &LastUse::new(None), now);
+        let record = |number, app, now| {
+            recorder.record_token(lookup_key(number), app, &LastUse::new(None), now)
+        };
         record(1, 1, timestamp(5));
         record(2, 2, timestamp(5));
         let unstored_uses = recorder.take_pending();
@@ -205,7 +206,7 @@ mod tests {
         let uses = recorder.take_pending();
         assert_eq!(
             uses.tokens,
-            BTreeMap::from([(lookup(1), timestamp(5)), (lookup(2), timestamp(9))])
+            BTreeMap::from([(lookup_key(1), timestamp(5)), (lookup_key(2), timestamp(9))])
         );
         assert_eq!(uses.apps, BTreeMap::from([(1, timestamp(5)), (2, timestamp(9))]));
     }

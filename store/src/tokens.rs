@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::authorized_apps::lock_account_statement;
 use super::engine::{FromRow, Grouping, Row, Statement, sql};
 use super::event_source::{EventSource, event_source_for};
-use super::grants::{NewGrant, grant_id};
+use super::grants::{NewGrant, existing_or_new_grant_id};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::new_rows::RowOwner;
@@ -43,7 +43,7 @@ impl NewToken {
     /// Returns the grant that is inserted with this token, or updated if it exists.
     fn grant(&self) -> NewGrant<'_> {
         NewGrant {
-            lookup: self.secret.lookup_key,
+            lookup_key: self.secret.lookup_key,
             app_id: self.app_id,
             scopes: &self.scopes,
             redirect_uri: None,
@@ -235,9 +235,9 @@ impl Store {
     }
 
     /// Records the use of a valid token. [`Store::flush_uses`] stores it, at most once an hour.
-    pub fn record_use(&self, lookup: LookupKey, token: &StoredToken, now: Timestamp) {
+    pub fn record_use(&self, lookup_key: LookupKey, token: &StoredToken, now: Timestamp) {
         if token.last_use.is_outdated(now) {
-            self.uses.record_token(lookup, token.app_id, &token.last_use, now);
+            self.uses.record_token(lookup_key, token.app_id, &token.last_use, now);
         }
     }
 
@@ -246,22 +246,22 @@ impl Store {
     pub async fn revoke_token(
         &self,
         events: &NewAuditEvents,
-        lookup: LookupKey,
+        lookup_key: LookupKey,
         now: Timestamp,
     ) -> Result<WriteOutcome, StoreError> {
         let event_source = event_source_for!(
             tokens,
             "lookup = $lookup and account_id is not null and revoked_at is null",
-            [lookup]
+            [lookup = lookup_key]
         );
         let update = sql!(
             "update tokens set revoked_at = coalesce(revoked_at, $now) where lookup = $lookup \
              returning lookup",
-            [lookup, now]
+            [lookup = lookup_key, now]
         );
         let change = Change::new(events, [], event_source)
             .and(update)
-            .invalidating(Invalidation::Token(lookup));
+            .invalidating(Invalidation::Token(lookup_key));
         self.update(change).await
     }
 }
@@ -307,7 +307,7 @@ fn insert_token_statement(token: &NewToken, credential_version: Option<i64>) -> 
         (None, None) => insert_token_if!(token, "null", ""),
         (Some(_), None) => insert_token_if!(
             token,
-            grant_id!(),
+            existing_or_new_grant_id!(),
             " and exists (select 1 from accounts where id = $account_id \
              and disabled_at is null)",
             granted_scopes = grant.sorted_scopes(),
@@ -316,7 +316,7 @@ fn insert_token_statement(token: &NewToken, credential_version: Option<i64>) -> 
         ),
         (_, Some(credential_version)) => insert_token_if!(
             token,
-            grant_id!(),
+            existing_or_new_grant_id!(),
             " and exists (select 1 from accounts where id = $account_id \
              and credential_version = $credential_version and disabled_at is null)",
             granted_scopes = grant.sorted_scopes(),
@@ -330,6 +330,6 @@ fn insert_token_statement(token: &NewToken, credential_version: Option<i64>) -> 
 
 /// Returns a token's event source, which is empty if there is no token with this key, or if it is
 /// an app token.
-pub(super) fn token_event_source(lookup: LookupKey) -> EventSource {
-    event_source_for!(tokens, "lookup = $lookup and account_id is not null", [lookup])
+pub(super) fn token_event_source(lookup_key: LookupKey) -> EventSource {
+    event_source_for!(tokens, "lookup = $lookup and account_id is not null", [lookup = lookup_key])
 }

@@ -78,10 +78,10 @@ impl Store {
                      limit 1000",
                     [id = app.id]
                 );
-                let lookups: Vec<LookupKey> = self.read_all(select).await?;
-                token_count += lookups.len();
-                statement_count += lookups.len();
-                change = add_token_deletions(change, &lookups);
+                let lookup_keys: Vec<LookupKey> = self.read_all(select).await?;
+                token_count += lookup_keys.len();
+                statement_count += lookup_keys.len();
+                change = add_token_deletions(change, &lookup_keys);
                 if statement_count >= BATCH_ROWS {
                     self.write(std::mem::replace(&mut change, Change::unaudited([]))).await?;
                     statement_count = 0;

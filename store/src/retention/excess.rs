@@ -51,12 +51,12 @@ macro_rules! excess_sessions {
 /// A token to delete.
 #[derive(Debug)]
 struct ExcessToken {
-    lookup: LookupKey,
+    lookup_key: LookupKey,
     /// 1 if it is valid, otherwise 0.
     is_valid: i64,
 }
 
-from_row!(ExcessToken, token_columns { lookup, is_valid });
+from_row!(ExcessToken, token_columns { lookup_key = "lookup", is_valid });
 
 /// A grant to delete.
 #[derive(Debug)]
@@ -132,14 +132,14 @@ impl Store {
                 ),
                 [app, max_tokens]
             );
-            let lookups: Vec<LookupKey> = self.read_all(select).await?;
-            if lookups.is_empty() {
+            let lookup_keys: Vec<LookupKey> = self.read_all(select).await?;
+            if lookup_keys.is_empty() {
                 return Ok(deleted_count);
             }
-            for batch in lookups.chunks(BATCH_ROWS) {
+            for batch in lookup_keys.chunks(BATCH_ROWS) {
                 self.write(add_token_deletions(Change::unaudited([]), batch)).await?;
             }
-            deleted_count += lookups.len();
+            deleted_count += lookup_keys.len();
         }
     }
 
@@ -161,7 +161,8 @@ impl Store {
                 break;
             }
             for batch in excess_tokens.chunks(BATCH_ROWS) {
-                let lookups: Vec<LookupKey> = batch.iter().map(|token| token.lookup).collect();
+                let lookup_keys: Vec<LookupKey> =
+                    batch.iter().map(|token| token.lookup_key).collect();
                 let valid_tokens: Vec<&ExcessToken> =
                     batch.iter().filter(|token| token.is_valid == 1).collect();
                 let change = match valid_tokens.first() {
@@ -172,12 +173,12 @@ impl Store {
                         let event_source = event_source!(
                             "account_id, app_id, cast($number as bigint) as number from tokens \
                              where lookup = $first_lookup",
-                            [number, first_lookup = first_token.lookup]
+                            [number, first_lookup = first_token.lookup_key]
                         );
                         Change::new(&events, [lock_account_statement(account)], event_source)
                     }
                 };
-                self.write(add_token_deletions(change, &lookups)).await?;
+                self.write(add_token_deletions(change, &lookup_keys)).await?;
             }
             deleted_count += excess_tokens.len();
         }
@@ -306,10 +307,10 @@ fn deletion_events(now: Timestamp, kind: AuditKind, reason: &str) -> NewAuditEve
 }
 
 /// Adds the deletion of tokens to a change.
-pub(super) fn add_token_deletions<'a>(change: Change<'a>, lookups: &[LookupKey]) -> Change<'a> {
-    lookups.iter().fold(change, |change, &lookup| {
+pub(super) fn add_token_deletions<'a>(change: Change<'a>, lookup_keys: &[LookupKey]) -> Change<'a> {
+    lookup_keys.iter().fold(change, |change, &lookup_key| {
         change
-            .and(sql!("delete from tokens where lookup = $lookup", [lookup]))
-            .invalidating(Invalidation::Token(lookup))
+            .and(sql!("delete from tokens where lookup = $lookup", [lookup = lookup_key]))
+            .invalidating(Invalidation::Token(lookup_key))
     })
 }
