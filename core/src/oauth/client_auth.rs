@@ -3,12 +3,16 @@
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
+use jiff::Timestamp;
+use strum::{Display, IntoStaticStr};
 
+use super::client::ClientProperties;
+use super::client_secret::ClientSecrets;
 use super::error::OAuthError;
 use super::parameter::Parameter;
 use super::parameters::Parameters;
 use crate::percent::decode_lenient;
-use crate::secret::Secret;
+use crate::secret::{Secret, SplitToken};
 
 /// The credentials that a client sent, not yet verified.
 #[derive(Debug, Clone)]
@@ -16,6 +20,21 @@ use crate::secret::Secret;
 pub struct Credentials {
     pub client_id: String,
     pub client_secret: Secret,
+}
+
+/// The reason credentials are rejected, for the log and the audit trail. The response is the same
+/// for all reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr)]
+#[expect(missing_docs, reason = "the texts document the variants")]
+pub enum ClientAuthError {
+    #[strum(serialize = "unknown client")]
+    UnknownClient,
+    #[strum(serialize = "wrong secret")]
+    WrongSecret,
+    #[strum(serialize = "the app may not use a secret")]
+    SecretNotAllowed,
+    #[strum(serialize = "the app is disabled")]
+    AppDisabled,
 }
 
 impl Credentials {
@@ -46,6 +65,26 @@ impl Credentials {
             return Err(OAuthError::MultipleAuthMethods);
         }
         Ok(credentials)
+    }
+
+    /// Verifies the secret of the app with this client id.
+    pub fn verify(
+        &self,
+        secrets: &ClientSecrets,
+        properties: &ClientProperties,
+        disabled_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), ClientAuthError> {
+        let secret = SplitToken::parse(self.client_secret.reveal());
+        if !secret.is_some_and(|secret| secrets.accepts(secret.hashed_secret(), now)) {
+            Err(ClientAuthError::WrongSecret)
+        } else if !properties.may_authenticate_with_secret() {
+            Err(ClientAuthError::SecretNotAllowed)
+        } else if disabled_at.is_some() {
+            Err(ClientAuthError::AppDisabled)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -86,6 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::oauth::client::{AuthMethod, Registrar};
     use crate::oauth::form::tests::to_pairs;
     use crate::percent::encode;
 
@@ -101,6 +141,32 @@ mod tests {
 
     fn id_and_secret(id: &str, secret: &str) -> (String, String) {
         (id.to_owned(), secret.to_owned())
+    }
+
+    #[test]
+    fn only_a_correct_secret_of_an_enabled_app_that_may_use_it_is_accepted() {
+        let secret =
+            |byte| SplitToken::new(Timestamp::UNIX_EPOCH, [byte; SplitToken::RANDOM_BYTES]);
+        let secrets = ClientSecrets::from(secret(1).hashed_secret());
+        let with_secret = ClientProperties::new(Registrar::Api);
+        let mut without_secret = with_secret.clone();
+        without_secret.auth_method = AuthMethod::None;
+        let now = Timestamp::UNIX_EPOCH;
+        let verify = |presented: &str, properties: &ClientProperties, disabled_at| {
+            let client_secret = Secret::new(presented);
+            let credentials = Credentials { client_id: "a".to_owned(), client_secret };
+            credentials.verify(&secrets, properties, disabled_at, now)
+        };
+        let (correct, wrong) = (secret(1), secret(2));
+        assert_eq!(verify(correct.reveal(), &with_secret, None), Ok(()));
+        for wrong in [wrong.reveal(), "malformed"] {
+            let result = verify(wrong, &without_secret, Some(now));
+            assert_eq!(result, Err(ClientAuthError::WrongSecret), "reported first");
+        }
+        let result = verify(correct.reveal(), &without_secret, Some(now));
+        assert_eq!(result, Err(ClientAuthError::SecretNotAllowed));
+        let result = verify(correct.reveal(), &with_secret, Some(now));
+        assert_eq!(result, Err(ClientAuthError::AppDisabled));
     }
 
     #[test]

@@ -142,10 +142,8 @@ impl AbuseGuard {
         let result = LimitExceeded::check(&decision, limits.mode);
         if result.is_err() {
             let detail = decision.closest_status().map(|closest| closest.limit.name().to_owned());
-            let kind = AuditKind::AbuseLimit;
-            let subject =
-                CountedSubject { app, detail, ..CountedSubject::new(kind, AuditOutcome::Failure) };
-            self.audit.count_failure(kind, subject);
+            let subject = CountedSubject::new(AuditKind::AbuseLimit, AuditOutcome::Failure);
+            self.audit.count(CountedSubject { app, detail, ..subject });
         }
         // A peek that does not reject the request is not reported, because it counts nothing.
         if mode != CountMode::Peek || result.is_err() {
@@ -176,11 +174,8 @@ impl GuessGuard for AbuseGuard {
     }
 
     fn record_failure(&self, kind: AuditKind, account_id: Option<i64>) {
-        let subject = CountedSubject {
-            account: account_id,
-            ..CountedSubject::new(kind, AuditOutcome::Failure)
-        };
-        self.audit.count_failure(kind, subject);
+        let subject = CountedSubject::new(kind, AuditOutcome::Failure);
+        self.audit.count(CountedSubject { account: account_id, ..subject });
     }
 }
 

@@ -45,11 +45,10 @@ impl RequestAudit {
         NewAuditEvent { at, kind, outcome, origin: self.origin, client, detail: None }
     }
 
-    /// Counts a failure event for the client's address.
-    pub(crate) fn count_failure(&self, kind: AuditKind, subject: CountedSubject) {
+    /// Counts an event for the origin and the client's address.
+    pub(crate) fn count(&self, subject: CountedSubject) {
         let address = self.state.audit.recorded_address(self.address);
-        let outcome = AuditOutcome::Failure;
-        let subject = CountedSubject { kind, outcome, origin: self.origin, address, ..subject };
+        let subject = CountedSubject { origin: self.origin, address, ..subject };
         self.state.audit.record(subject, self.state.clock.now());
     }
 }

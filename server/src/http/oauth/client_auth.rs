@@ -1,11 +1,12 @@
 //! Authentication of OAuth clients by client id and secret.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
 use belfry_core::oauth::app::App;
-use belfry_core::oauth::client_auth::{Credentials, single_authorization_header};
+use belfry_core::oauth::client_auth::{ClientAuthError, Credentials, single_authorization_header};
 use belfry_core::oauth::error::OAuthError;
-use belfry_core::secret::SplitToken;
 use belfry_store::StoredApp;
 
 use crate::app::AppState;
@@ -29,31 +30,25 @@ pub(crate) async fn authenticate_client(
     credentials: &Credentials,
 ) -> Result<App, OAuthApiError> {
     let client_id = &credentials.client_id;
-    let app = state.store.app_by_client_id(client_id).await?;
-    let app_id = app.as_ref().map(|app| app.app.id);
+    let stored_app = state.store.app_by_client_id(client_id).await?;
+    let app_id = stored_app.as_ref().map(|stored_app| stored_app.app.id);
     guard.check_client_secret(client_id, app_id).await?;
-    let secret =
-        SplitToken::parse(credentials.client_secret.reveal()).map(|secret| secret.hashed_secret());
-    let now = state.clock.now();
-    let is_accepted =
-        |app: &StoredApp| secret.is_some_and(|secret| app.secrets.accepts(secret, now));
-    let reason = match &app {
-        None => "unknown client",
-        Some(app) if !is_accepted(app) => "wrong secret",
-        Some(app) if !app.app.properties.may_authenticate_with_secret() => {
-            "the app may not use a secret"
-        }
-        Some(app) if app.disabled_at.is_some() => "the app is disabled",
-        Some(app) => {
-            RequestContext::record_app(app.app.id);
-            return Ok(app.app.clone());
-        }
+    let verify = |stored_app: &Arc<StoredApp>| {
+        let StoredApp { app, secrets, disabled_at, .. } = &**stored_app;
+        credentials.verify(secrets, &app.properties, *disabled_at, state.clock.now())?;
+        Ok(app.clone())
     };
-    let kind = AuditKind::ClientAuthentication;
-    let detail = Some(reason.to_owned());
-    let subject =
-        CountedSubject { app: app_id, detail, ..CountedSubject::new(kind, AuditOutcome::Failure) };
-    guard.audit.count_failure(kind, subject);
+    let reason = match stored_app.as_ref().ok_or(ClientAuthError::UnknownClient).and_then(verify) {
+        Ok(app) => {
+            RequestContext::record_app(app.id);
+            return Ok(app);
+        }
+        Err(reason) => reason,
+    };
+    let subject = CountedSubject::new(AuditKind::ClientAuthentication, AuditOutcome::Failure);
+    let detail = Some(reason.to_string());
+    guard.audit.count(CountedSubject { app: app_id, detail, ..subject });
     guard.count_wrong_client_secret(client_id, app_id).await;
-    Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason, app: app_id })
+    let (error, reason) = (OAuthError::InvalidClient, reason.into());
+    Err(OAuthApiError::Undisclosed { error, reason, app: app_id })
 }

@@ -91,10 +91,9 @@ async fn redeem_code(
     attempt: &RedemptionAttempt<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
     let reject = |reason: GrantError, account_id: Option<i64>| {
-        let kind = AuditKind::TokenIssue;
         let (app, detail) = (Some(attempt.app_id), Some(reason.to_string()));
-        let subject = CountedSubject::new(kind, AuditOutcome::Failure);
-        audit.count_failure(kind, CountedSubject { account: account_id, app, detail, ..subject });
+        let subject = CountedSubject::new(AuditKind::TokenIssue, AuditOutcome::Failure);
+        audit.count(CountedSubject { account: account_id, app, detail, ..subject });
         OAuthApiError::Grant(reason)
     };
     let now = state.clock.now();
