@@ -10,7 +10,7 @@ use std::{fs, thread};
 use clap::{Args, value_parser};
 use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
-use crate::schemathesis_server::TestServer;
+use crate::schemathesis_server::SchemathesisServer;
 use crate::{cargo, packages, python};
 
 /// Compare the responses to generated requests with the OpenAPI document
@@ -19,7 +19,7 @@ use crate::{cargo, packages, python};
 /// with the boundary values of each parameter, with random valid and invalid data, and in
 /// sequences. All checks of schemathesis run: no response has a status of 500 or above, every
 /// response conforms to the document, valid data is accepted, and invalid data, missing tokens and
-/// other methods are rejected.
+/// unsupported methods are rejected.
 ///
 /// The exceptions, with their reasons, are in `xtask/schemathesis/schemathesis.toml`.
 #[derive(Args)]
@@ -58,8 +58,10 @@ struct Plan {
 /// Operations that are called with the same token.
 struct OperationGroup {
     name: &'static str,
-    token: fn(&TestServer) -> &str,
+    token: fn(&SchemathesisServer) -> &str,
     filters: &'static [&'static str],
+    /// True if the operations with a separate token are in other groups.
+    excludes_separate_operations: bool,
 }
 
 /// The operations that need a separate token: `logout` revokes it, and `signUp` needs an app token.
@@ -73,26 +75,30 @@ const OPERATION_GROUPS: [OperationGroup; 4] = [
         name: "users",
         token: |server| &server.user_token,
         filters: &["--exclude-tag", "Admin API"],
+        excludes_separate_operations: true,
     },
     OperationGroup {
         name: "sign-up",
         token: |server| &server.app_token,
         filters: &["--include-operation-id", "signUp"],
+        excludes_separate_operations: false,
     },
     OperationGroup {
         name: "log-out",
         token: |server| &server.log_out_token,
         filters: &["--include-operation-id-regex", "^logout"],
+        excludes_separate_operations: false,
     },
     // Last, because it disables and deletes accounts.
     OperationGroup {
         name: "admins",
         token: |server| &server.admin_token,
         filters: &["--include-tag", "Admin API"],
+        excludes_separate_operations: false,
     },
 ];
 
-/// Sends the requests; returns whether all responses conform.
+/// Sends the requests. Returns whether all responses conform to the document.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     packages::ensure_installed(packages::FOR_CHECKS, !options.no_install)?;
     if !cargo::succeeds(cargo::command(&["build", "-p", "belfry"]))? {
@@ -102,10 +108,10 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     send_requests(&Plan { examples, seed, includes_all_prefixes: true })
 }
 
-/// Sends requests to the binary that the tests have built: a small number with a fixed seed, or
-/// with `is_long` as many as [`run`] by default.
-pub(crate) fn run_for_tests(is_long: bool) -> Result<bool, Box<dyn Error>> {
-    if is_long {
+/// Sends requests to the binary that the tests have built: in the long tests as many as [`run`] by
+/// default, otherwise a small number with a fixed seed.
+pub(crate) fn run_for_tests(runs_long_tests: bool) -> Result<bool, Box<dyn Error>> {
+    if runs_long_tests {
         return send_requests(&Plan {
             examples: DEFAULT_EXAMPLES,
             seed: None,
@@ -117,7 +123,7 @@ pub(crate) fn run_for_tests(is_long: bool) -> Result<bool, Box<dyn Error>> {
 
 fn send_requests(plan: &Plan) -> Result<bool, Box<dyn Error>> {
     let program = python::install_program(SCHEMATHESIS, "schemathesis")?;
-    let server = TestServer::start(&cargo::target_dir()?.join("debug").join("belfry"))?;
+    let server = SchemathesisServer::start(&cargo::target_dir()?.join("debug").join("belfry"))?;
     fs::write(server.dir().join("schemathesis.toml"), SETTINGS)?;
     fs::write(server.dir().join("hooks.py"), HOOKS)?;
     let (mut total, mut all_passed) = (0, true);
@@ -139,12 +145,17 @@ fn send_requests(plan: &Plan) -> Result<bool, Box<dyn Error>> {
 impl OperationGroup {
     /// Sends the requests, and returns their number and whether all responses conform. If not,
     /// prints the output.
-    fn run(&self, plan: &Plan, program: &Path, server: &TestServer) -> io::Result<(u32, bool)> {
+    fn run(
+        &self,
+        plan: &Plan,
+        program: &Path,
+        server: &SchemathesisServer,
+    ) -> io::Result<(u32, bool)> {
         let mut command = Command::new(program);
         command.args(["--config-file", "schemathesis.toml", "run", &server.url("/openapi.json")]);
         command.args(["--no-color", "--warnings", "off", "--max-examples"]);
         command.arg(plan.examples.to_string()).args(self.filters);
-        if self.name == "users" {
+        if self.excludes_separate_operations {
             let excluded = if plan.includes_all_prefixes {
                 SEPARATE_OPERATIONS
             } else {
@@ -157,12 +168,14 @@ impl OperationGroup {
         }
         command.current_dir(server.dir()).stdout(Stdio::piped());
         server.set_credentials(&mut command, (self.token)(server));
-        let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
-        let output = group.take_stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+        let mut process_group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
+        let output = process_group
+            .take_stdout()
+            .ok_or_else(|| io::Error::other("schemathesis has no output"))?;
         let reader = thread::spawn(move || BufReader::new(output).lines().collect());
-        let all_conform = group.wait()?.success();
+        let all_conform = process_group.wait()?.success();
         let result: io::Result<Vec<String>> =
-            reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
+            reader.join().map_err(|_| io::Error::other("reading the output panicked"))?;
         let lines = result?;
         if !all_conform {
             println!("{}", lines.join("\n"));

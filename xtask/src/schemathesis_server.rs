@@ -32,7 +32,7 @@ const SERVICE_TOKEN: &str = "a-token-of-an-application-service";
 const SCOPES: &str = "read write push profile";
 
 /// A running server and the credentials for it.
-pub(crate) struct TestServer {
+pub(crate) struct SchemathesisServer {
     server: Server,
     dir: TempDir,
     /// A user's token.
@@ -47,7 +47,7 @@ pub(crate) struct TestServer {
     client_secret: String,
 }
 
-impl TestServer {
+impl SchemathesisServer {
     pub(crate) fn start(program: &Path) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), SETTINGS)?;

@@ -18,7 +18,7 @@ const REQUEST: &[u8] = b"GET /well HTTP/1.1\r\nHost: a\r\n\r\n";
 const HEAD_WITH_BODY: &[u8] = b"POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
 
 /// A server with one connection, and that connection's peer. The clock is paused.
-struct TestServer {
+struct ConnectionServer {
     peer: DuplexStream,
     stop_sender: watch::Sender<bool>,
     service: HttpService,
@@ -41,7 +41,7 @@ async fn build_connection(
     }
 }
 
-impl TestServer {
+impl ConnectionServer {
     async fn start() -> Self {
         let (dir, stop_sender) = (tempfile::tempdir().unwrap(), watch::Sender::new(false));
         let connection = build_connection(&dir, &stop_sender).await;
@@ -69,7 +69,7 @@ impl TestServer {
 #[tokio::test]
 async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
     for has_earlier_request in [true, false] {
-        let mut server = TestServer::start().await;
+        let mut server = ConnectionServer::start().await;
         if has_earlier_request {
             let response = server.request().await;
             assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
@@ -101,7 +101,7 @@ async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
 #[tokio::test]
 async fn a_slow_first_or_second_request_head_is_cut_off() {
     for has_earlier_request in [true, false] {
-        let mut server = TestServer::start().await;
+        let mut server = ConnectionServer::start().await;
         if has_earlier_request {
             server.request().await;
         }
@@ -116,7 +116,7 @@ async fn a_slow_first_or_second_request_head_is_cut_off() {
 
 #[tokio::test]
 async fn an_http2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
-    let mut server = TestServer::start().await;
+    let mut server = ConnectionServer::start().await;
     let mut new_config = config::Config::default();
     new_config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
     let state = server.service.state();
@@ -165,7 +165,7 @@ async fn an_unfinished_handshake_is_cut_off() {
 #[tokio::test]
 async fn an_idle_connection_is_closed_shortly_after_the_stop() {
     for has_earlier_request in [true, false] {
-        let mut server = TestServer::start().await;
+        let mut server = ConnectionServer::start().await;
         if has_earlier_request {
             server.request().await;
         }
@@ -182,7 +182,7 @@ async fn an_idle_connection_is_closed_shortly_after_the_stop() {
 
 #[tokio::test]
 async fn a_slow_unread_body_does_not_keep_the_connection_open() {
-    let mut server = TestServer::start().await;
+    let mut server = ConnectionServer::start().await;
     let start = Instant::now();
     server.peer.write_all(HEAD_WITH_BODY).await.unwrap();
     let mut response = vec![0; 4096];
@@ -201,7 +201,7 @@ async fn a_slow_unread_body_does_not_keep_the_connection_open() {
 
 #[tokio::test]
 async fn a_body_that_timed_out_gets_no_more_time() {
-    let mut server = TestServer::start().await;
+    let mut server = ConnectionServer::start().await;
     let start = Instant::now();
     let head = b"POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
     server.peer.write_all(head).await.unwrap();
@@ -216,7 +216,7 @@ async fn a_body_that_timed_out_gets_no_more_time() {
 #[tokio::test]
 async fn a_connection_with_only_exempt_requests_is_closed_after_ten_minutes() {
     for (path, should_close) in [("/exempt", true), ("/well", false)] {
-        let mut server = TestServer::start().await;
+        let mut server = ConnectionServer::start().await;
         let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
         let mut minutes = 0;
         let is_closed = loop {
@@ -264,7 +264,7 @@ async fn an_http2_connection_with_only_exempt_requests_is_closed_after_ten_minut
 }
 
 /// A peer that speaks HTTP/2.
-struct Http2Peer(TestServer);
+struct Http2Peer(ConnectionServer);
 
 // Frame types (RFC 9113, section 6).
 const DATA: u8 = 0;
@@ -281,7 +281,7 @@ const END_HEADERS: u8 = 4;
 impl Http2Peer {
     /// Requests a large response, with the default window of 65,535 bytes.
     async fn start() -> Self {
-        let mut peer = Self(TestServer::start().await);
+        let mut peer = Self(ConnectionServer::start().await);
         peer.0.peer.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         peer.send(SETTINGS, 0, 0, b"").await.unwrap();
         // GET and http from HPACK's static table, and the path as a literal.
