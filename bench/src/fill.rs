@@ -4,8 +4,8 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
-use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::scope::Scope;

@@ -1,5 +1,8 @@
 //! Account roles, and validation of account names, e-mail addresses and passwords.
 
+pub mod password_hash;
+pub mod sign_up;
+
 use std::time::Duration;
 
 use strum::IntoStaticStr;

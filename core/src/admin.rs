@@ -4,7 +4,7 @@
 mod filter;
 mod page;
 
-use crate::oauth::account::Role;
+use crate::account::Role;
 use crate::wire_enum::wire_enum;
 
 pub use self::filter::{AccountFilter, FilterError};

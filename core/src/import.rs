@@ -8,9 +8,9 @@ use serde_json::Value;
 
 pub use self::error::{ImportError, LineError};
 pub use self::file::AccountFileReader;
+use crate::account::password_hash::PasswordHash;
+use crate::account::{Role, check_email, check_name};
 use crate::json::{self, Fields, Location};
-use crate::oauth::account::{Role, check_email, check_name};
-use crate::oauth::password_hash::PasswordHash;
 use crate::rules::{NewRuleLimits, RuleDocument, RuleError, RuleLimits, read_rulesets};
 
 /// A valid account from a file. Only [`AccountFileReader::parse_line`] creates it.

@@ -11,10 +11,13 @@
 //!   [`oauth::pkce::matches`] verifies PKCE.
 //! - [`limits::decide`] decides whether rate limits admit a request.
 
+pub mod account;
 pub mod admin;
 pub mod audit;
+pub mod form;
 pub mod import;
 pub mod json;
+pub mod language_tag;
 pub mod limits;
 pub mod matrix;
 pub mod oauth;
@@ -25,4 +28,5 @@ pub mod rules;
 pub mod secret;
 pub mod text;
 pub mod user_agent;
+pub mod validation;
 mod wire_enum;

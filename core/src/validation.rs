@@ -8,7 +8,7 @@ pub struct ValidationErrors<E>(pub Vec<E>);
 
 impl<E> ValidationErrors<E> {
     /// Returns the value if there are no errors.
-    pub(super) fn ok_if_empty<T>(errors: Vec<E>, value: T) -> Result<T, Self> {
+    pub(crate) fn ok_if_empty<T>(errors: Vec<E>, value: T) -> Result<T, Self> {
         if errors.is_empty() { Ok(value) } else { Err(Self(errors)) }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
+use belfry_core::account::check_name;
+use belfry_core::account::password_hash::PasswordHash;
 use belfry_core::import::{AccountFileReader, ImportLimits, ImportedAccount};
 use belfry_core::json;
-use belfry_core::oauth::account::check_name;
-use belfry_core::oauth::password_hash::PasswordHash;
 use belfry_core::rules::{NewRuleLimits, RuleDocument, RuleLimits, RulesetsExport, read_import};
 use jiff::Timestamp;
 use serde_json::json;

@@ -5,22 +5,22 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use belfry_core::account::sign_up::SignUp;
+use belfry_core::form::{self, Pairs};
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::route::{Route, RoutePattern};
 use belfry_core::matrix::{LoginRequest, RegisterRequest};
 use belfry_core::oauth::app::{App, AppDetails, AppRegistration};
 use belfry_core::oauth::authorization_request::AuthorizationRequest;
+use belfry_core::oauth::authorization_response::{Delivery, ResponseMode, ResponseTarget};
 use belfry_core::oauth::bearer;
 use belfry_core::oauth::client::{ClientProperties, Registrar};
-use belfry_core::oauth::client_token_request::ClientTokenRequest;
-use belfry_core::oauth::form::{self, Pairs};
+use belfry_core::oauth::introspection_and_revocation::ClientTokenRequest;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::redirect::RedirectUri;
-use belfry_core::oauth::response::{Delivery, ResponseMode, ResponseTarget};
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::oauth::sign_up::SignUp;
 use belfry_core::oauth::token_request::TokenRequest;
 use belfry_core::secret::Secret;
 use belfry_core::{json, percent};

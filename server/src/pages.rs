@@ -26,7 +26,7 @@ mod trial;
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::oauth::account::MIN_PASSWORD_LENGTH;
+use belfry_core::account::MIN_PASSWORD_LENGTH;
 use belfry_core::oauth::consent::{ConsentItem, consent_items};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::scope::Scopes;

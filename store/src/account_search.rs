@@ -1,7 +1,7 @@
 //! Search for accounts by a filter, in pages.
 
+use belfry_core::account::Role;
 use belfry_core::admin::{AccountFilter, PageRequest, PageStart};
-use belfry_core::oauth::account::Role;
 
 use super::accounts::{Account, select};
 use super::engine::{Statement, sql};

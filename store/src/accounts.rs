@@ -2,8 +2,8 @@
 
 use std::iter;
 
+use belfry_core::account::Role;
 use belfry_core::audit::NewAuditEvents;
-use belfry_core::oauth::account::Role;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_runtime::random;
 use jiff::Timestamp;

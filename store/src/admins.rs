@@ -1,8 +1,8 @@
 //! Account roles and disabling. Once there is an enabled admin, at least one always remains: the
 //! last one cannot be disabled, demoted or deleted, even by concurrent requests.
 
+use belfry_core::account::Role;
 use belfry_core::audit::NewAuditEvents;
-use belfry_core::oauth::account::Role;
 use jiff::Timestamp;
 
 use super::engine::{Rows, Statement, sql};

@@ -1,6 +1,6 @@
 //! The list of receivers for operators.
 
-use belfry_core::oauth::uri::web_host;
+use belfry_core::oauth::web_address::web_host;
 use belfry_core::push::receiver::ReceiverState;
 use jiff::Timestamp;
 

@@ -1,7 +1,7 @@
 //! Authorization requests that wait for sign-in and consent.
 
 use belfry_core::audit::NewAuditEvents;
-use belfry_core::oauth::form::Pairs;
+use belfry_core::form::Pairs;
 use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

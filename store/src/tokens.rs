@@ -3,9 +3,9 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use belfry_core::account::Role;
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::matrix::Device;
-use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};

@@ -4,10 +4,10 @@ use std::iter;
 
 use thiserror::Error;
 
-use super::account::{FieldError, check_email, check_password, check_unreserved_name};
-use super::form::{self, Pairs};
-use super::validation::ValidationErrors;
+use super::{FieldError, check_email, check_password, check_unreserved_name};
+use crate::form::{self, Pairs};
 use crate::secret::Secret;
+use crate::validation::ValidationErrors;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
@@ -144,7 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::oauth::form::tests::to_pairs;
+    use crate::form::tests::to_pairs;
 
     fn not_exclusive(_: &str) -> bool {
         false

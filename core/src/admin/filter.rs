@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use super::role_id;
-use crate::oauth::account::Role;
-use crate::oauth::form::{Pairs, is_true, last_value};
+use crate::account::Role;
+use crate::form::{Pairs, is_true, last_value};
 
 /// The criteria that an account must meet to be listed.
 ///
@@ -119,7 +119,7 @@ fn selected_roles(pairs: &Pairs) -> Vec<Role> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oauth::form::parse;
+    use crate::form::parse;
 
     fn filter_v1(query: &str) -> Option<AccountFilter> {
         AccountFilter::from_v1(&parse(query.as_bytes()).unwrap())

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::oauth::form::{Pairs, last_value};
+use crate::form::{Pairs, last_value};
 use crate::percent::encode;
 
 /// Default number of items on a page.
@@ -95,7 +95,7 @@ impl PageRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oauth::form::parse;
+    use crate::form::parse;
 
     fn parse_pairs(query: &str) -> Pairs {
         parse(query.as_bytes()).unwrap()

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::percent::encode;
 
-pub(in crate::oauth) fn to_pairs(pairs: &[(&str, &str)]) -> Pairs {
+pub(crate) fn to_pairs(pairs: &[(&str, &str)]) -> Pairs {
     pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 

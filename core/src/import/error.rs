@@ -3,9 +3,9 @@
 
 use thiserror::Error;
 
+use crate::account::FieldError;
+use crate::account::password_hash::PasswordHashError;
 use crate::json::JsonError;
-use crate::oauth::account::FieldError;
-use crate::oauth::password_hash::PasswordHashError;
 use crate::rules::RuleError;
 
 /// An invalid line.

@@ -3,14 +3,14 @@
 use strum::IntoStaticStr;
 use thiserror::Error;
 
-use super::account::Role;
 use super::client::{ClientProperties, SECRET_AUTH_METHODS};
 use super::error::{OAuthError, TruncatedScopeName};
 use super::redirect::{PrivateUseScheme, RedirectUri, RedirectUriError};
 use super::scope::{ScopeError, Scopes};
-use super::uri;
-use super::validation::ValidationErrors;
+use super::web_address;
+use crate::account::Role;
 use crate::text::{changes_direction, is_blank};
+use crate::validation::ValidationErrors;
 
 /// The maximum length of an app's name, in characters.
 pub const MAX_NAME_LENGTH: usize = 60;
@@ -83,7 +83,7 @@ impl AppDetails {
     /// Returns the website's host, if it is also the host of the redirect URI. The
     /// website is not verified, so an app could otherwise show another app's website.
     pub fn confirmed_website_host(&self, redirect_uri: &RedirectUri) -> Option<String> {
-        let host = uri::web_host(self.website.as_deref()?)?;
+        let host = web_address::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)
     }
 }
@@ -204,7 +204,7 @@ impl AppRegistration {
             errors.push(AppRegistrationError::NameTooLong);
         }
         let website = Some(self.website).filter(|website| !website.trim().is_empty());
-        if website.as_deref().is_some_and(|website| !uri::is_web_address(website)) {
+        if website.as_deref().is_some_and(|website| !web_address::is_web_address(website)) {
             errors.push(AppRegistrationError::WebsiteInvalid);
         }
         if website.as_ref().is_some_and(|website| website.chars().count() > MAX_URIS_LENGTH) {

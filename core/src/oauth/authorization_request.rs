@@ -1,17 +1,17 @@
 //! The authorization request (RFC 6749, section 4.1.1).
 
-use super::account::Role;
 use super::app::{App, MAX_URIS_LENGTH};
+use super::authorization_response::{ResponseMode, ResponseTarget};
 use super::client::{GrantType, Issuer};
 use super::error::OAuthError;
-use super::form::{Pairs, is_true};
 use super::grant::ActiveGrant;
-use super::language_tag;
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 use super::parameters::Parameters;
 use super::pkce;
-use super::response::{ResponseMode, ResponseTarget};
 use super::scope::{Scope, Scopes};
+use crate::account::Role;
+use crate::form::{Pairs, is_true};
+use crate::language_tag;
 use crate::secret::Sha256Digest;
 
 /// The maximum length of all parameters together, in bytes: a redirect URI and a state of maximum

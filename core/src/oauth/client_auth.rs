@@ -25,7 +25,7 @@ pub struct Credentials {
 /// The reason credentials are rejected, for the log and the audit trail. The response is the same
 /// for all reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr)]
-#[expect(missing_docs, reason = "the texts document the variants")]
+#[expect(missing_docs, reason = "the messages document the variants")]
 pub enum ClientAuthError {
     #[strum(serialize = "unknown client")]
     UnknownClient,
@@ -125,8 +125,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::form::tests::to_pairs;
     use crate::oauth::client::{AuthMethod, Registrar};
-    use crate::oauth::form::tests::to_pairs;
     use crate::percent::encode;
 
     fn parse(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {

@@ -38,9 +38,9 @@ pub fn can_introspect(app: &App, token_app_id: i64, resource_servers: &[String])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::form::tests::to_pairs;
     use crate::oauth::app::AppRegistration;
     use crate::oauth::client::{ClientProperties, Registrar};
-    use crate::oauth::form::tests::to_pairs;
 
     const CLIENT_CREDENTIALS: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::authorization_response::ResponseMode;
 use super::client::{GrantType, SECRET_AUTH_METHODS};
 use super::pkce;
-use super::response::ResponseMode;
 use super::scope::Scope;
 
 /// Returns the issuer identifier: the base URL with a slash, as in Mastodon. Clients compare the

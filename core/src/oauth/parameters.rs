@@ -39,7 +39,7 @@ impl<'a> Parameters<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oauth::form::tests::to_pairs;
+    use crate::form::tests::to_pairs;
 
     fn scope_value(pairs: &[(&str, &str)]) -> Result<Option<String>, OAuthError> {
         let pairs = to_pairs(pairs);

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 pub use self::scheme::{PrivateUseScheme, SchemeError};
 use self::scheme::{is_forbidden, is_private_use};
-use super::uri::{has_plain_host, is_web_scheme, web_host};
+use super::web_address::{has_plain_host, is_web_scheme, web_host};
 
 /// The redirect URI of an app whose users copy the code from a page (out of band).
 pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";

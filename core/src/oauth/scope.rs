@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::account::Role;
 use super::error::OAuthError;
+use crate::account::Role;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {

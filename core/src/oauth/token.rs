@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use super::account::Role;
 use super::scope::Scopes;
+use crate::account::Role;
 
 /// An issued access token with the state of its app and account.
 #[derive(Debug, Clone, PartialEq, Eq)]

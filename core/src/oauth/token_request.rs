@@ -87,7 +87,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::oauth::form::tests::to_pairs;
+    use crate::form::tests::to_pairs;
 
     const CLIENT_CREDENTIALS: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
     const CODE_GRANT: [(&str, &str); 3] =

@@ -9,7 +9,7 @@ use super::keys::{InvalidKey, WebPushKeys};
 use super::receiver::{
     Policy, ReceiverDocument, ReceiverSecrets, Subscription, SubscriptionSettings,
 };
-use crate::oauth::form::{self, FormError, Pairs};
+use crate::form::{self, FormError, Pairs};
 use crate::secret::Secret;
 
 /// The notification types that a client can turn on.

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use askama::Template;
-use belfry_core::oauth::account::FieldError;
+use belfry_core::account::FieldError;
+use belfry_core::account::sign_up::{Field, InvalidField};
 use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::client::Registrar;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
-use belfry_core::oauth::sign_up::{Field, InvalidField};
 use belfry_core::rules::preferences::Pause;
 use belfry_core::secret::{LookupKey, Secret, SplitToken};
 use belfry_core::user_agent::UserAgent;

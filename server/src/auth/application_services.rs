@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use belfry_core::account::{Role, check_name};
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::matrix::user_id;
-use belfry_core::oauth::account::{Role, check_name};
 use belfry_core::secret::{Secret, Sha256Digest};
 use belfry_store::{AddAccountError, NO_PASSWORD, Store, StoreError};
 use jiff::Timestamp;

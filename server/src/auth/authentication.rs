@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::limits::{CountMode, Network};
-use belfry_core::oauth::account::Role;
 use belfry_core::secret::Secret;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::log_throttle::LogThrottle;

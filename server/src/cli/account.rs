@@ -8,8 +8,8 @@ mod show;
 
 use std::io::{Write, stdout};
 
+use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_core::oauth::account::Role;
 use belfry_store::{
     Account, AccountDeletionOutcome, AccountUpdateOutcome, DeletedRows, ExistingAccess, Store,
 };

@@ -5,9 +5,9 @@ mod source;
 
 use std::io::{Write, stdout};
 
+use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::import::ImportedAccount;
-use belfry_core::oauth::account::Role;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_store::{Store, StoreError};
 use clap::Args;

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use belfry_core::form::FormError;
 use belfry_core::limits::RateLimitDecision;
 use belfry_core::limits::header::whole_seconds;
-use belfry_core::oauth::form::FormError;
 use belfry_core::oauth::scope::Scope;
 use belfry_runtime::log_throttle::LogThrottle;
 use belfry_store::StoreError;

@@ -1,11 +1,11 @@
 //! Localised messages for the core's errors and permissions. English error messages are the same as
 //! in the API. The keys in the locale files are derived from the variant names.
 
-use belfry_core::oauth::account::FieldError;
+use belfry_core::account::FieldError;
+use belfry_core::account::sign_up::{Field, InvalidField};
 use belfry_core::oauth::app::{self, AppRegistrationError};
 use belfry_core::oauth::consent::ConsentItem;
-use belfry_core::oauth::sign_up::{Field, InvalidField};
-use belfry_core::oauth::validation::ValidationErrors;
+use belfry_core::validation::ValidationErrors;
 
 use super::{Argument, Language};
 

@@ -1,7 +1,7 @@
 //! Language negotiation: the `lang` parameter, then the choice on a page, then the session, then
 //! `Accept-Language`.
 
-use belfry_core::oauth::language_tag;
+use belfry_core::language_tag;
 
 use super::Language;
 

@@ -4,14 +4,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use belfry_core::oauth::account::FieldError;
+use belfry_core::account::FieldError;
+use belfry_core::account::sign_up::{Field, InvalidField, SignUp};
 use belfry_core::oauth::app::{AppRegistration, AppRegistrationError};
 use belfry_core::oauth::consent::consent_items;
 use belfry_core::oauth::redirect::RedirectUriError;
 use belfry_core::oauth::scope::Scope;
-use belfry_core::oauth::sign_up::{Field, InvalidField, SignUp};
-use belfry_core::oauth::validation::ValidationErrors;
 use belfry_core::secret::Secret;
+use belfry_core::validation::ValidationErrors;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use fluent_syntax::parser;
 

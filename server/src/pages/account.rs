@@ -2,7 +2,7 @@
 
 use askama::Template;
 use belfry_core::oauth::client::Registrar;
-use belfry_core::oauth::uri::web_host;
+use belfry_core::oauth::web_address::web_host;
 use belfry_core::rules::preferences::Pause;
 use jiff::Timestamp;
 

@@ -1,6 +1,6 @@
 //! Sentences about invalid fields of an account.
 
-use belfry_core::oauth::sign_up::InvalidField;
+use belfry_core::account::sign_up::InvalidField;
 
 use super::Layout;
 

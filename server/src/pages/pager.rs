@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::form::{Pairs, last_value};
 
 use super::Layout;
 

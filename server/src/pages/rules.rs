@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use askama::Template;
-use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::rules::{Rule, RuleKind, RuleListing, RuleRef, RuleScope, ScopeListing};
 use belfry_core::text::escape_invisible;
 

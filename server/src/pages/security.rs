@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use askama::Template;
-use belfry_core::oauth::account::FieldError;
-use belfry_core::oauth::sign_up::{Field, InvalidField};
+use belfry_core::account::FieldError;
+use belfry_core::account::sign_up::{Field, InvalidField};
 use belfry_core::secret::LookupKey;
 use belfry_store::AccountSession;
 use jiff::Timestamp;

@@ -1,7 +1,7 @@
 //! The sign-up page.
 
 use askama::Template;
-use belfry_core::oauth::sign_up::{Field, InvalidField};
+use belfry_core::account::sign_up::{Field, InvalidField};
 
 use super::field_error::describe_field_error;
 use super::{Form, Layout};

@@ -6,7 +6,7 @@ mod cache;
 mod lists;
 mod scopes;
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 
 use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestDatabase, any_events};

@@ -1,7 +1,7 @@
 //! Loads a backup into an empty database in one transaction.
 
+use belfry_core::account::DELETION_DELAY;
 use belfry_core::audit::NewAuditEvent;
-use belfry_core::oauth::account::DELETION_DELAY;
 use belfry_core::oauth::token::expiry_after;
 
 use super::checksum::TableChecksum;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::client::{AuthMethod, GrantType, Issuer, Registrar};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::push::receiver::{Protocol, ReceiverDocument};

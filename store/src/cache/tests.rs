@@ -1,6 +1,6 @@
 //! Tests of the cache.
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, SplitToken};
 use jiff::Timestamp;

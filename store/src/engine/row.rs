@@ -1,6 +1,6 @@
 //! Values of columns and parameters, and the rows that statements return.
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::client::{AuthMethod, Issuer, Registrar};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::push::receiver::Protocol;

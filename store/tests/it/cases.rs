@@ -30,7 +30,7 @@ pub(super) mod whole;
 use std::future::Future;
 use std::sync::Arc;
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::{Binding, Grant};

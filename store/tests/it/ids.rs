@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::client::Registrar;
 use belfry_store::test_support::{TestDatabase, any_events, execute_sql};

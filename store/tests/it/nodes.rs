@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_store::test_support::{self, PostgresProxy, TestDatabase, any_events, options};
 use belfry_store::{Account, NewToken, Options, Store, StoreError};
 

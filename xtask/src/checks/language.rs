@@ -39,7 +39,7 @@ const CHECKED_PATHS: &[&str] = &[
 /// Exceptions: files and directories that contain data, or the words themselves.
 const EXEMPT_PATHS: &[&str] = &[
     "core/proptest-regressions",
-    "core/src/oauth/account/common.txt",
+    "core/src/account/common.txt",
     "store/tests/it/statements",
     "xtask/src/checks/language.rs",
 ];

@@ -5,9 +5,9 @@ mod next_step;
 use proptest::prelude::*;
 
 use super::*;
+use crate::form::tests::to_pairs;
 use crate::oauth::app::{AppDetails, AppRegistration};
 use crate::oauth::client::{ClientProperties, Registrar};
-use crate::oauth::form::tests::to_pairs;
 use crate::oauth::redirect::{OOB, RedirectUri};
 
 const CALLBACK: &str = "https://a.example/cb";

@@ -6,7 +6,7 @@ use fluent_uri::component::Scheme;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::oauth::uri::is_web_scheme;
+use crate::oauth::web_address::is_web_scheme;
 
 /// Schemes that make a browser run code, or open its own data, files or connections. No app can
 /// register them.

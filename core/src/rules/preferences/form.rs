@@ -8,7 +8,7 @@ use super::{
     KeywordTarget, MAX_WORD_BYTES, PreferenceChange, PreferenceError, QuietHours, Subject,
     SubjectChoice, Switch,
 };
-use crate::oauth::form::{Pairs, last_value};
+use crate::form::{Pairs, last_value};
 use crate::percent;
 use crate::rules::Effect;
 

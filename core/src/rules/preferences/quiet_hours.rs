@@ -13,7 +13,7 @@ use super::super::{
     RuleKind, RulePosition,
 };
 use super::PreferenceError;
-use crate::oauth::form::{Pairs, last_value};
+use crate::form::{Pairs, last_value};
 use crate::wire_enum::wire_enum;
 
 /// The id of the rule that the notifications page adds and changes.

@@ -1,7 +1,7 @@
 //! Samples of the notifications page in every state.
 
 use askama::Template;
-use belfry_core::oauth::form;
+use belfry_core::form;
 use belfry_core::percent;
 use belfry_core::rules::preferences::{PreferenceError, Preferences, QuietPeriod};
 use belfry_core::rules::{RuleDocument, RuleError, RuleKind};

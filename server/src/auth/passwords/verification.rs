@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc;
 use argon2::{Algorithm, Params, Version};
-use belfry_core::oauth::password_hash::{Bcrypt, HashFunction, PasswordHash, Pbkdf2};
+use belfry_core::account::password_hash::{Bcrypt, HashFunction, PasswordHash, Pbkdf2};
 use ring::pbkdf2;
 
 use super::argon2;

@@ -3,8 +3,8 @@
 use std::io::{Write, stdout};
 use std::iter;
 
+use belfry_core::account::{Role, check_email, check_name};
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_core::oauth::account::{Role, check_email, check_name};
 use belfry_store::{AddAccountError, Email, Store};
 use clap::Args;
 use jiff::Timestamp;

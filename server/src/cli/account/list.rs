@@ -1,6 +1,6 @@
 //! `belfry account list`
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_store::{Account, AccountListFilter, EnabledState, Store};
 use clap::Args;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::io::{Write, stdout};
 
-use belfry_core::oauth::account::check_password;
+use belfry_core::account::check_password;
 use belfry_core::secret::Secret;
 use belfry_runtime::random;
 

@@ -3,7 +3,7 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use belfry_core::oauth::form::Pairs;
+use belfry_core::form::Pairs;
 use belfry_core::rules::preferences::{
     PreferenceChange, PreferenceError, Preferences, QuietPeriod,
 };

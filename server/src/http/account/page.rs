@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::oauth::client::Registrar;
-use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::RuleScope;
 use belfry_core::rules::preferences::Pause;
 use belfry_core::secret::{LookupKey, Sha256Digest};

@@ -1,9 +1,9 @@
 //! Account creation for the sign-up page, Mastodon's API and Matrix clients.
 
+use belfry_core::account::FieldError;
+use belfry_core::account::sign_up::{Field, InvalidField, NewAccount, SignUp};
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::account::FieldError;
-use belfry_core::oauth::sign_up::{Field, InvalidField, NewAccount, SignUp};
-use belfry_core::oauth::validation::ValidationErrors;
+use belfry_core::validation::ValidationErrors;
 use belfry_store::Email;
 
 use crate::app::AppState;

@@ -3,8 +3,8 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::matrix;
-use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::preferences::PreferenceChange;
 use belfry_core::rules::{RuleDocument, RuleError, RuleListing, RuleRef, RuleScope, User};
 use belfry_store::Account;

@@ -5,10 +5,10 @@ mod data;
 use std::future::ready;
 
 use axum::response::Response;
+use belfry_core::account::{DELETION_DELAY, check_email, check_password};
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::limits::CountMode;
-use belfry_core::oauth::account::{DELETION_DELAY, check_email, check_password};
-use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{LookupKey, Secret};
 use belfry_store::{Account, AccountUpdateOutcome, StoreError, WriteOutcome};

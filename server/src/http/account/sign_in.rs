@@ -3,7 +3,7 @@
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use belfry_store::{Account, SignInOutcome, WriteOutcome};
 use url::Url;

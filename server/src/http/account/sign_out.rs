@@ -2,7 +2,7 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use belfry_core::oauth::form::last_value;
+use belfry_core::form::last_value;
 
 use super::sign_in::rebind_request;
 use crate::http::extract::cookie::Cookie;

@@ -4,8 +4,8 @@ use std::future::ready;
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use belfry_core::oauth::form::{Pairs, last_value};
-use belfry_core::oauth::sign_up::{InvalidField, SignUp};
+use belfry_core::account::sign_up::{InvalidField, SignUp};
+use belfry_core::form::{Pairs, last_value};
 use belfry_store::{Account, StoreError};
 use jiff::SignedDuration;
 use url::Url;

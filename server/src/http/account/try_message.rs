@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::matrix;
-use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent::decode_segment;
 use belfry_core::rules::explain::EffectiveRules;
 use belfry_core::rules::preferences::Subject;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use belfry_core::account::Role;
+use belfry_core::account::sign_up::SignUp;
 use belfry_core::admin::role_id;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scope;
-use belfry_core::oauth::sign_up::SignUp;
-use belfry_core::oauth::validation::ValidationErrors;
+use belfry_core::validation::ValidationErrors;
 use belfry_store::Account;
 use serde_json::{Value, json};
 

@@ -2,11 +2,11 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use belfry_core::account::sign_up::InvalidField;
 use belfry_core::oauth::app::AppRegistrationError;
 use belfry_core::oauth::scope::Scope;
-use belfry_core::oauth::sign_up::InvalidField;
 use belfry_core::oauth::token::TokenError;
-use belfry_core::oauth::validation::ValidationErrors;
+use belfry_core::validation::ValidationErrors;
 use belfry_store::StoreError;
 use serde_json::{Map, Value, json};
 

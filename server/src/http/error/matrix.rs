@@ -2,9 +2,9 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use belfry_core::account;
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{LoginError, MatrixErrorCode, STAGE_DUMMY};
-use belfry_core::oauth::account;
 use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::percent::PercentError;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use belfry_core::account::Role;
 use belfry_core::admin::audit_detail;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scope;
 
 use crate::app::AppState;

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
 use belfry_runtime::log_throttle::LogThrottle;

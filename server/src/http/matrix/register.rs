@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
+use belfry_core::account::sign_up::NewAccount;
+use belfry_core::account::{self, check_name, check_password, check_unreserved_name};
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
-use belfry_core::oauth::account::{self, check_name, check_password, check_unreserved_name};
-use belfry_core::oauth::sign_up::NewAccount;
 use belfry_core::percent;
 use belfry_runtime::random;
 use serde_json::{Value, json};

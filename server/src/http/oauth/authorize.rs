@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use belfry_core::form::last_value;
 use belfry_core::oauth::authorization_request::NextStep;
-use belfry_core::oauth::form::last_value;
 
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError, log_rejection};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use belfry_core::oauth::client_token_request::{ClientTokenRequest, can_introspect};
+use belfry_core::oauth::introspection_and_revocation::{ClientTokenRequest, can_introspect};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::secret::SplitToken;

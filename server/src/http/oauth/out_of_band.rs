@@ -5,8 +5,8 @@
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use belfry_core::form::last_value;
 use belfry_core::oauth::error::OAuthError;
-use belfry_core::oauth::form::last_value;
 use belfry_core::secret::SplitToken;
 
 use crate::http::extract::cookie::Cookie;

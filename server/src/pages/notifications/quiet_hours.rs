@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::rules::preferences::{
     DAY_FIELDS, Preferences, QuietHours, QuietHoursPreference, QuietLevel,
 };

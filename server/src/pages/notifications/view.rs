@@ -1,6 +1,6 @@
 //! The view of the notifications page: what the query selects.
 
-use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::percent;
 use belfry_core::rules::preferences::{KeywordTarget, PreferenceChange, Preferences, Switch};
 use belfry_core::rules::{ProfileTag, RuleScope, pattern};

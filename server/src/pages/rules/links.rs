@@ -1,6 +1,6 @@
 //! Links between the pages about rules.
 
-use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::percent::encode;
 use belfry_core::rules::RuleRef;
 use belfry_core::secret::Sha256Digest;
@@ -67,7 +67,7 @@ mod tests {
             let path = view.path(lang);
             assert!(path.is_ascii() && path.ends_with("&lang=de"), "{path}");
             let (_, query) = path.split_once('?').unwrap();
-            let query = belfry_core::oauth::form::parse(query.as_bytes()).unwrap();
+            let query = belfry_core::form::parse(query.as_bytes()).unwrap();
             assert_eq!(RulesView::from_query(&query), view, "{path}");
         }
         assert_eq!(RulesView::default().path(lang), "/oauth/account/rules?lang=de");

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use belfry::config::RateLimitMode;
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 

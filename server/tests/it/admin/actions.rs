@@ -1,7 +1,7 @@
 //! Admin actions on accounts, with their audit events.
 
 use axum::http::StatusCode;
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use serde_json::{Value, json};
 
 use super::{account_id, admin_client, set_role};

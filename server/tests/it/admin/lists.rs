@@ -1,7 +1,7 @@
 //! Lists of accounts: filters, pages and links.
 
 use axum::http::StatusCode;
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_store::{Account, NO_PASSWORD};
 use serde_json::{Value, json};
 

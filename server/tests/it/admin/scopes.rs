@@ -1,7 +1,7 @@
 //! Admin scopes: who can grant them, and their effect after the role has changed.
 
 use axum::http::StatusCode;
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use serde_json::json;
 
 use super::set_role;

@@ -253,7 +253,7 @@ async fn values_that_only_a_different_version_knows_are_reported_and_restored() 
     assert_eq!(backup.verify(&mut |_| {}).unwrap(), [unknown_value]);
     let target = restore_into_new(&file).await.unwrap();
     let account = target.open().await.account(7).await.unwrap().unwrap();
-    assert_eq!(account.role, belfry_core::oauth::account::Role::User);
+    assert_eq!(account.role, belfry_core::account::Role::User);
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_core::oauth::account::Role;
 use belfry_store::test_support::options;
 use belfry_store::{Account, ExistingFile, Progress, ProgressCallback, create_backup};
 use tokio::task::JoinSet;

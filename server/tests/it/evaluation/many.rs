@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
 use belfry_store::{Account, SaveOutcome, SerializedDocument, Store};
 use futures_util::future::join_all;

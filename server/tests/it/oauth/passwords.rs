@@ -4,7 +4,7 @@ use argon2::password_hash::PasswordHasher;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use axum::http::StatusCode;
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_store::{Account, ExistingAccess, WriteOutcome};
 use serde_json::json;
 use tokio::task::JoinSet;

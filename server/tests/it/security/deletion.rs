@@ -1,6 +1,6 @@
 //! Account deletion requested on the security page and carried out a day later.
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_store::WriteOutcome;
 
 use super::{FIREFOX, SECURITY_PATH, is_signed_in, read_events, sign_in, sign_in_alice};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use belfry::app::AppState;
 use belfry::config::{Config, RateLimitMode};
 use belfry::http::{HttpService, Peer};
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::redirect::RedirectUri;

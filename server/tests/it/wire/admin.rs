@@ -1,6 +1,6 @@
 //! Snapshots of Mastodon's admin API.
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 
 use super::{Cases, FORM_TYPE, assert_snapshot};
 use crate::support::{Service, TestClient, any_events};

@@ -1,8 +1,8 @@
 //! Conformance cases for an account's security: its password, sessions and tokens, and its
 //! deletion by its owner.
 
+use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
-use belfry_core::oauth::account::Role;
 use belfry_core::oauth::grant::Grant;
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::{any_events, recorded_events};

@@ -1,6 +1,6 @@
 //! Conformance cases for accounts.
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_store::test_support::any_events;

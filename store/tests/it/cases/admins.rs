@@ -1,8 +1,8 @@
 //! Conformance cases for roles, and for the rule that the last enabled admin is not disabled,
 //! demoted or deleted.
 
+use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
-use belfry_core::oauth::account::Role;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
     Account, AccountDeletionOutcome, AccountUpdateOutcome, DeletedRows, NewToken, Store,

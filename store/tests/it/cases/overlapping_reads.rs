@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_store::test_support::any_events;
 use belfry_store::{NewToken, Store};
 use tokio::task::block_in_place;

@@ -1,6 +1,6 @@
 //! Conformance cases for access tokens.
 
-use belfry_core::oauth::account::Role;
+use belfry_core::account::Role;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;

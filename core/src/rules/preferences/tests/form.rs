@@ -1,7 +1,7 @@
 //! Tests of the forms of the notifications page.
 
 use super::*;
-use crate::oauth::form;
+use crate::form;
 
 const NOW: &str = "2027-01-15T12:00:00Z";
 

@@ -1,7 +1,7 @@
 //! Tests of quiet hours.
 
 use super::*;
-use crate::oauth::form;
+use crate::form;
 use crate::rules::{NewRuleLimits, RuleError};
 
 const ALL_DAYS: &str =

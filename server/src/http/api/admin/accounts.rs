@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::admin::{AccountFilter, Links, PageRequest};
-use belfry_core::oauth::form::Pairs;
+use belfry_core::form::Pairs;
 use belfry_core::oauth::scope::Scope;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use belfry_core::admin::AccountAction;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::form::last_value;
+use belfry_core::form::last_value;
 use belfry_core::oauth::scope::Scope;
 use belfry_store::{AccountDeletionOutcome, AccountUpdateOutcome, WriteOutcome};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Mastodon's entity `Admin::Account`.
 
+use belfry_core::account::Role;
 use belfry_core::admin::role_id;
-use belfry_core::oauth::account::Role;
 use belfry_store::Account;
 use jiff::Timestamp;
 use serde_json::{Value, json};
