@@ -74,8 +74,8 @@ impl Cidr {
     /// Returns the range written with its first address: `10.0.0.0/8` for `10.0.0.5/8`. Returns
     /// `None` if it is written that way already.
     pub fn normalize(&self) -> Option<Self> {
-        let normalised_range = Self(self.0.trunc());
-        (normalised_range != *self).then_some(normalised_range)
+        let normalized_range = Self(self.0.trunc());
+        (normalized_range != *self).then_some(normalized_range)
     }
 
     /// Returns the address as written: `10.0.0.5` for `10.0.0.5/8`.
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_range_written_with_a_later_address_is_normalised() {
-        for (range, normalised) in [
+        for (range, normalized) in [
             ("10.0.0.5/8", Some("10.0.0.0/8")),
             ("2001:db8::1/32", Some("2001:db8::/32")),
             ("10.0.0.0/8", None),
@@ -141,7 +141,7 @@ mod tests {
             ("::1", None),
         ] {
             let actual = range.parse::<Cidr>().unwrap().normalize();
-            assert_eq!(actual.map(|range| range.to_string()).as_deref(), normalised);
+            assert_eq!(actual.map(|range| range.to_string()).as_deref(), normalized);
         }
     }
 

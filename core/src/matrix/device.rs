@@ -30,10 +30,9 @@ impl RequestedDevice {
     /// value that is not a string is ignored.
     pub(super) fn from_fields(fields: &mut Fields) -> Result<Self, JsonError> {
         let id = fields.take_string("device_id")?.filter(|id| !id.is_empty());
-        if id
-            .as_ref()
-            .is_some_and(|id| id.chars().count() > MAX_ID_LENGTH || id.contains(char::is_control))
-        {
+        let is_invalid =
+            |id: &String| id.chars().count() > MAX_ID_LENGTH || id.contains(char::is_control);
+        if id.as_ref().is_some_and(is_invalid) {
             let expected = "at most 255 characters without control characters";
             return Err(JsonError::WrongType { field: "device_id".to_owned(), expected });
         }
@@ -59,7 +58,7 @@ impl RequestedDevice {
 }
 
 impl Device {
-    /// Returns the id, unique among an account's devices.
+    /// Returns the id, which is unique among an account's devices.
     pub fn id(&self) -> &str {
         &self.id
     }

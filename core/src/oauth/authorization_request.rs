@@ -57,7 +57,7 @@ pub enum NextStep {
     /// without the user's action would enable phishing (RFC 9700, section 4.11.2).
     ShowError(OAuthError),
     /// Ask the user for consent.
-    AskConsent,
+    RequestConsent,
     /// Issue a code without asking: an earlier consent implies this one.
     Approve,
 }
@@ -154,7 +154,7 @@ impl AuthorizationRequest {
             Err(error) if grants.is_empty() => NextStep::ShowError(error),
             Err(error) => NextStep::Reject(error),
             Ok(requested_grant) if self.is_implied(requested_grant, grants) => NextStep::Approve,
-            Ok(_) => NextStep::AskConsent,
+            Ok(_) => NextStep::RequestConsent,
         }
     }
 

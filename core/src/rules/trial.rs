@@ -101,7 +101,7 @@ impl TrialMessage {
 impl EffectiveRules<'_> {
     /// Evaluates the rules against a message at the time `now`, with the same work budget as for a
     /// real event.
-    pub fn try_message(&self, message: &TrialMessage, now: Timestamp) -> TrialResult {
+    pub fn run_trial(&self, message: &TrialMessage, now: Timestamp) -> TrialResult {
         // The sender is an admin of the room or an ordinary member.
         let level = PowerLevel(if message.may_notify_room { 100 } else { 0 });
         let levels = PowerLevels { users_default: level, ..PowerLevels::default() };
@@ -267,7 +267,7 @@ mod tests {
     }
 
     fn run_trial(documents: &[RuleDocument], message: &TrialMessage) -> TrialResult {
-        EffectiveRules::new("@alice:x", documents).try_message(message, TRIAL_TIME)
+        EffectiveRules::new("@alice:x", documents).run_trial(message, TRIAL_TIME)
     }
 
     #[test]

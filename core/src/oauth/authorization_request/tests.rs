@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::form::tests::to_pairs;
-use crate::oauth::app::{AppDetails, AppRegistration};
+use crate::oauth::app::AppDetails;
 use crate::oauth::client::{ClientProperties, Registrar};
 use crate::oauth::redirect::{OOB, RedirectUri};
 
@@ -15,13 +15,16 @@ const USER: Option<Role> = Some(Role::User);
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 fn app() -> App {
-    let registration = AppRegistration {
-        client_name: "A".into(),
-        redirect_uris: vec![CALLBACK.into()],
-        scopes: vec!["read write".into()],
-        ..AppRegistration::default()
+    app_with(&[CALLBACK], "read write")
+}
+
+fn app_with(redirect_uris: &[&str], scopes: &str) -> App {
+    let details = AppDetails {
+        name: "A".to_owned(),
+        website: None,
+        redirect_uris: redirect_uris.iter().map(|uri| RedirectUri::new(*uri).unwrap()).collect(),
+        scopes: scopes.parse().unwrap(),
     };
-    let details = registration.validate(&[]).unwrap();
     App { id: 7, client_id: "a".into(), details, properties: ClientProperties::new(Registrar::Api) }
 }
 
@@ -297,18 +300,19 @@ fn relevant_pairs_omits_other_parameters_and_bounds_the_length() {
 
 #[test]
 fn a_client_must_have_the_code_grant_type_and_this_issuer() {
-    let parse = |properties| {
+    let parse_for = |properties| {
         let app = App { properties, ..app() };
         let pairs = [("response_type", "code"), ("redirect_uri", CALLBACK)];
         AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app))
     };
     let default_properties = || ClientProperties::new(Registrar::Api);
-    assert!(parse(default_properties()).unwrap().grant.is_ok());
+    assert!(parse_for(default_properties()).unwrap().grant.is_ok());
     let grant_types = vec![GrantType::ClientCredentials];
-    let without_codes = parse(ClientProperties { grant_types, ..default_properties() }).unwrap();
+    let without_codes =
+        parse_for(ClientProperties { grant_types, ..default_properties() }).unwrap();
     assert_eq!(without_codes.grant, Err(OAuthError::UnauthorizedClient));
     let with_unknown_issuer =
-        parse(ClientProperties { issuer: Issuer::Unknown, ..default_properties() });
+        parse_for(ClientProperties { issuer: Issuer::Unknown, ..default_properties() });
     assert_eq!(with_unknown_issuer, Err(OAuthError::UnknownClient));
 }
 

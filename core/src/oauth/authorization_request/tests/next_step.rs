@@ -5,11 +5,11 @@ use super::*;
 #[test]
 fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
     for (force_login, granted_scopes, step) in [
-        ("0", &[][..], NextStep::AskConsent),
-        ("0", &["read"], NextStep::AskConsent),
-        ("0", &["read", "read write push"], NextStep::AskConsent),
+        ("0", &[][..], NextStep::RequestConsent),
+        ("0", &["read"], NextStep::RequestConsent),
+        ("0", &["read", "read write push"], NextStep::RequestConsent),
         ("0", &["push", "write read"], NextStep::Approve),
-        ("1", &["read write"], NextStep::AskConsent),
+        ("1", &["read write"], NextStep::RequestConsent),
     ] {
         let request = parse_request(&[("scope", "read write"), ("force_login", force_login)]);
         let grants: Vec<_> = granted_scopes.iter().map(|scopes| grant(scopes, None)).collect();
@@ -26,26 +26,29 @@ fn grant(scopes: &str, redirect_uri: Option<&str>) -> ActiveGrant {
 #[test]
 fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
     let uris = ["https://a.example/cb", "http://127.0.0.1:5000/cb", "app://cb", OOB];
-    let details = AppDetails {
-        name: "App".to_owned(),
-        website: None,
-        redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
-        scopes: "read".parse().unwrap(),
-    };
-    let properties = ClientProperties::new(Registrar::Api);
-    let app = App { id: 1, client_id: "a".to_owned(), details, properties };
+    let app = app_with(&uris, "read");
     let pkce_pairs = [("code_challenge_method", "S256"), ("code_challenge", CHALLENGE)];
     for (uri, granted_uri, has_pkce, step) in [
         ("https://a.example/cb", None, false, NextStep::Approve),
         ("https://a.example/cb", Some("app://cb"), false, NextStep::Approve),
         ("http://127.0.0.1:5000/cb", Some("http://127.0.0.1:5000/cb"), true, NextStep::Approve),
-        ("http://127.0.0.1:5000/cb", Some("http://127.0.0.1:5000/cb"), false, NextStep::AskConsent),
-        ("http://127.0.0.1:6666/cb", Some("http://127.0.0.1:5000/cb"), true, NextStep::AskConsent),
+        (
+            "http://127.0.0.1:5000/cb",
+            Some("http://127.0.0.1:5000/cb"),
+            false,
+            NextStep::RequestConsent,
+        ),
+        (
+            "http://127.0.0.1:6666/cb",
+            Some("http://127.0.0.1:5000/cb"),
+            true,
+            NextStep::RequestConsent,
+        ),
         ("app://cb", Some("app://cb"), true, NextStep::Approve),
-        ("app://cb", Some("app://cb"), false, NextStep::AskConsent),
-        ("app://cb", None, true, NextStep::AskConsent),
+        ("app://cb", Some("app://cb"), false, NextStep::RequestConsent),
+        ("app://cb", None, true, NextStep::RequestConsent),
         (OOB, Some(OOB), true, NextStep::Approve),
-        (OOB, Some(OOB), false, NextStep::AskConsent),
+        (OOB, Some(OOB), false, NextStep::RequestConsent),
     ] {
         let mut pairs = vec![("response_type", "code"), ("redirect_uri", uri)];
         pairs.extend(pkce_pairs.iter().filter(|_| has_pkce));
@@ -67,25 +70,13 @@ fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
 
 #[test]
 fn admin_scopes_are_granted_by_admins_only() {
-    let registration = AppRegistration {
-        client_name: "App".to_owned(),
-        redirect_uris: vec!["https://a.example/cb".to_owned()],
-        scopes: vec!["read admin:read".to_owned()],
-        ..AppRegistration::default()
-    };
-    let (details, properties) =
-        (registration.validate(&[]).unwrap(), ClientProperties::new(Registrar::Api));
-    let app = App { id: 1, client_id: "a".to_owned(), details, properties };
+    let app = app_with(&[CALLBACK], "read admin:read");
     for (scopes, rejected_scope) in [
         ("admin:read", "admin:read"),
         ("read admin:read", "admin:read"),
         ("admin:read:accounts read", "admin:read:accounts"),
     ] {
-        let pairs = [
-            ("response_type", "code"),
-            ("redirect_uri", "https://a.example/cb"),
-            ("scope", scopes),
-        ];
+        let pairs = [("response_type", "code"), ("redirect_uri", CALLBACK), ("scope", scopes)];
         let request =
             AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app)).unwrap();
         let grants = [grant(scopes, None)];
@@ -97,9 +88,9 @@ fn admin_scopes_are_granted_by_admins_only() {
         let requested_grant = request.requested_grant(Role::Admin).unwrap();
         assert_eq!(requested_grant.scopes.to_string(), scopes);
         let admin = Some(Role::Admin);
-        assert_eq!(request.next_step(admin, &[]), NextStep::AskConsent, "{scopes}");
+        assert_eq!(request.next_step(admin, &[]), NextStep::RequestConsent, "{scopes}");
         // An earlier consent does not imply consent to admin scopes.
-        assert_eq!(request.next_step(admin, &grants), NextStep::AskConsent, "{scopes}");
+        assert_eq!(request.next_step(admin, &grants), NextStep::RequestConsent, "{scopes}");
     }
 }
 
@@ -109,8 +100,8 @@ fn consent_is_implied_only_in_the_response_mode_query() {
     for (mode, step) in [
         (None, NextStep::Approve),
         (Some("query"), NextStep::Approve),
-        (Some("fragment"), NextStep::AskConsent),
-        (Some("form_post"), NextStep::AskConsent),
+        (Some("fragment"), NextStep::RequestConsent),
+        (Some("form_post"), NextStep::RequestConsent),
     ] {
         let pairs: Vec<_> = mode.map(|mode| ("response_mode", mode)).into_iter().collect();
         assert_eq!(parse_request(&pairs).next_step(USER, &grants), step, "{mode:?}");
@@ -122,8 +113,8 @@ fn the_first_step_is_to_sign_in() {
     let grants = [grant("read", None)];
     for (extra_pairs, step_after_sign_in) in [
         (&[][..], NextStep::Approve),
-        (&[("scope", "read write")], NextStep::AskConsent),
-        (&[("force_login", "true")], NextStep::AskConsent),
+        (&[("scope", "read write")], NextStep::RequestConsent),
+        (&[("force_login", "true")], NextStep::RequestConsent),
         (&[("scope", "nope")], NextStep::Reject(OAuthError::UnknownScope("nope".into()))),
     ] {
         let request = parse_request(extra_pairs);
