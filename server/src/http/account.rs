@@ -9,4 +9,4 @@ pub(super) mod security;
 pub(super) mod sign_in;
 pub(super) mod sign_out;
 pub(super) mod sign_up;
-pub(super) mod try_message;
+pub(super) mod trial;

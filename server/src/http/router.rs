@@ -11,7 +11,7 @@ use belfry_core::oauth::scope::Scope;
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{
-    devices, notifications, page, rules, security, sign_in, sign_out, sign_up, try_message,
+    devices, notifications, page, rules, security, sign_in, sign_out, sign_up, trial,
 };
 use super::api::admin::{self, actions, empty_list_route, empty_statistics_route};
 use super::api::{accounts, apps, instance, subscription};
@@ -208,7 +208,7 @@ fn oauth_area_routers() -> [AreaRouter; 3] {
         .route(paths::ACCOUNT_DEVICES, get(devices::get_devices_page).post(devices::change_devices))
         .route(paths::ACCOUNT_RULES, get(rules::get_rules_page).post(rules::change_rules))
         .route(paths::ACCOUNT_RULE, get(rules::get_rule_page))
-        .route(paths::ACCOUNT_TRY, get(try_message::get_trial_page).post(try_message::try_message))
+        .route(paths::ACCOUNT_TRIAL, get(trial::get_trial_page).post(trial::run_trial))
         .route(paths::REVOKE_TOKEN, post(page::revoke_token))
         .route(paths::ACCOUNT_SECURITY, get(security::get_security_page))
         .route(paths::CHANGE_PASSWORD, post(security::change_password))

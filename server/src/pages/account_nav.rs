@@ -24,7 +24,8 @@ pub enum AccountSection {
     /// All rules in evaluation order.
     Rules,
     /// The result of the rules for a message.
-    Try,
+    #[strum(serialize = "try")]
+    Trial,
     /// Password, e-mail address, sessions, data and deletion of the account.
     Security,
 }
@@ -42,7 +43,7 @@ impl AccountSection {
             Self::Notifications => paths::ACCOUNT_NOTIFICATIONS,
             Self::Devices => paths::ACCOUNT_DEVICES,
             Self::Rules => paths::ACCOUNT_RULES,
-            Self::Try => paths::ACCOUNT_TRY,
+            Self::Trial => paths::ACCOUNT_TRIAL,
             Self::Security => paths::ACCOUNT_SECURITY,
         }
     }

@@ -18,10 +18,10 @@ use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout};
 use crate::language::Argument;
 
-/// `templates/try.html`. Posts `text`, `sender`, `may_notify_room`, `room`, `members`, `name` and
+/// `templates/trial.html`. Posts `text`, `sender`, `may_notify_room`, `room`, `members`, `name` and
 /// `profile`.
 #[derive(Template)]
-#[template(path = "try.html")]
+#[template(path = "trial.html")]
 pub struct TrialPage<'a> {
     pub layout: Layout<'a>,
     pub nav: AccountNav,
@@ -54,11 +54,11 @@ pub struct TrialFields {
     /// True if the sender may mention the whole room.
     pub may_notify_room: bool,
     pub room: String,
-    pub members: String,
+    pub member_count: String,
     /// The user's display name in the room.
-    pub name: String,
+    pub display_name: String,
     /// The profile tag of the device.
-    pub profile: String,
+    pub profile_tag: String,
 }
 
 /// Errors in the fields of the form.
@@ -116,7 +116,8 @@ impl TrialPage<'_> {
 
     /// Returns the profiles to choose from.
     fn listed_profiles(&self) -> Vec<&str> {
-        let chosen_profile = self.profiles.iter().copied().find(|tag| *tag == self.message.profile);
+        let chosen_profile =
+            self.profiles.iter().copied().find(|tag| *tag == self.message.profile_tag);
         listed_profiles(self.profiles, chosen_profile)
     }
 

@@ -114,7 +114,7 @@ fn render_trials(
         let fields = TrialFields { text: "Cake?".to_owned(), ..TrialFields::default() };
         let page = TrialPage {
             layout,
-            nav: nav(AccountSection::Try),
+            nav: nav(AccountSection::Trial),
             form: Form { action: "/oauth/account/try", csrf: "c", request: None },
             message: &fields,
             profiles,
@@ -146,7 +146,7 @@ fn render_trials(
     let message_from_carol =
         TrialMessage { sender: "@carol:social.example".to_owned(), ..message_from_bob.clone() };
     for message in [TrialMessage::default(), message_from_bob, message_from_carol] {
-        let trial = Trial::Result(rules.try_message(&message, Timestamp::UNIX_EPOCH));
+        let trial = Trial::Result(rules.run_trial(&message, Timestamp::UNIX_EPOCH));
         pages.push(("try-result", render(&[], &trial)?));
     }
     let effects = [(false, false), (true, false), (false, true), (true, true)]

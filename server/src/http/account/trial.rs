@@ -20,19 +20,19 @@ use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{render_large_page, respond};
 use crate::pages::{self, AccountSection, Trial, TrialErrors, TrialFields, TrialPage};
-use crate::paths::{ACCOUNT_TRY, with_language};
+use crate::paths::{ACCOUNT_TRIAL, with_language};
 
 /// `GET /oauth/account/try`
 pub(crate) async fn get_trial_page(session: BrowserSession) -> Response {
     let result = async {
-        let account = session.require_account(AccountSection::Try)?;
+        let account = session.require_account(AccountSection::Trial)?;
         let rulesets = load_rulesets(&session, account).await?;
         let server = session.state.server_name();
         let fields = TrialFields {
             sender: format!("@someone:{server}"),
             room: format!("!room:{server}"),
-            members: "3".to_owned(),
-            name: account.name.clone(),
+            member_count: "3".to_owned(),
+            display_name: account.name.clone(),
             ..TrialFields::default()
         };
         render_trial_page(&session, account, &rulesets, &fields, &Trial::NotRun, StatusCode::OK)
@@ -42,9 +42,9 @@ pub(crate) async fn get_trial_page(session: BrowserSession) -> Response {
 }
 
 /// `POST /oauth/account/try`: shows the result for the message in the form.
-pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
+pub(crate) async fn run_trial(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
-        let account = session.require_account_for_form(AccountSection::Try, &pairs)?;
+        let account = session.require_account_for_form(AccountSection::Trial, &pairs)?;
         let fields = read_fields(&pairs);
         let rulesets = load_rulesets(&session, account).await?;
         let (trial, status) = match parse_message(&fields) {
@@ -65,19 +65,21 @@ pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageFo
 
 fn read_fields(pairs: &Pairs) -> TrialFields {
     let value = |name: &str| last_value(pairs, name);
-    let profile = decode_segment(value("profile"));
+    // Percent-encoded, because browsers change line breaks in a field. A malformed tag counts as
+    // none.
+    let profile_tag = decode_segment(value("profile"));
     TrialFields {
         text: value("text").to_owned(),
         sender: value("sender").trim().to_owned(),
         may_notify_room: !value("may_notify_room").is_empty(),
         room: value("room").trim().to_owned(),
-        members: value("members").trim().to_owned(),
-        name: value("name").trim().to_owned(),
-        profile: profile.map(Into::into).unwrap_or_default(),
+        member_count: value("members").trim().to_owned(),
+        display_name: value("name").trim().to_owned(),
+        profile_tag: profile_tag.map(Into::into).unwrap_or_default(),
     }
 }
 
-/// Returns the message in the form. Sender, room and number of members may be blank.
+/// Parses the message in the form, in which all fields except the text may be blank.
 fn parse_message(fields: &TrialFields) -> Result<TrialMessage, TrialErrors> {
     fn parse_optional<T, E>(
         text: &str,
@@ -87,7 +89,7 @@ fn parse_message(fields: &TrialFields) -> Result<TrialMessage, TrialErrors> {
     }
     let sender = parse_optional(&fields.sender, Subject::parse_person);
     let room = parse_optional(&fields.room, Subject::parse_room);
-    let members = parse_optional(&fields.members, str::parse::<NonZero<u64>>);
+    let members = parse_optional(&fields.member_count, str::parse::<NonZero<u64>>);
     let is_text_blank = fields.text.trim().is_empty();
     match (sender, room, members) {
         (Ok(sender), Ok(room), Ok(members)) if !is_text_blank => Ok(TrialMessage {
@@ -97,8 +99,9 @@ fn parse_message(fields: &TrialFields) -> Result<TrialMessage, TrialErrors> {
             may_notify_room: fields.may_notify_room,
             room: room.unwrap_or_default(),
             member_count: members.map(NonZero::get),
-            display_name: fields.name.clone(),
-            profile_tag: fields.profile.parse().ok(),
+            display_name: fields.display_name.clone(),
+            // Blank for a trial without a device.
+            profile_tag: fields.profile_tag.parse().ok(),
         }),
         (sender, room, members) => Err(TrialErrors {
             is_text_blank,
@@ -122,7 +125,7 @@ async fn evaluate_message(
     let user_id = matrix::user_id(&account.name, state.server_name());
     let (rulesets, now) = (rulesets.clone(), state.clock.now());
     let evaluate =
-        move || EffectiveRules::new(&user_id, rulesets.documents()).try_message(&message, now);
+        move || EffectiveRules::new(&user_id, rulesets.documents()).run_trial(&message, now);
     let result = slot.run(evaluate).await?;
     state.metrics.evaluation.record_explanation(start, result.exceeds_work_budget());
     Ok(result)
@@ -136,10 +139,10 @@ fn render_trial_page(
     trial: &Trial,
     status: StatusCode,
 ) -> Result<Response, PageError> {
-    let action = with_language(ACCOUNT_TRY, session.lang);
+    let action = with_language(ACCOUNT_TRIAL, session.lang);
     let page = TrialPage {
         layout: session.layout(session.lang),
-        nav: session.nav(AccountSection::Try),
+        nav: session.nav(AccountSection::Trial),
         form: pages::Form { action: &action, csrf: &session.csrf_token(), request: None },
         message: fields,
         profiles: &rulesets.profile_tags(),

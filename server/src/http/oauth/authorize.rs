@@ -75,7 +75,7 @@ async fn take_next_step(
             let name = session.account().map_or("", |account| account.name.as_str());
             sign_in::render_sign_in_page(session, Some(&pending), name, None)
         }
-        NextStep::AskConsent => {
+        NextStep::RequestConsent => {
             pending.save(session, guard).await?;
             render_consent_page(session, &pending)
         }
