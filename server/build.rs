@@ -7,13 +7,13 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = env!("CARGO_PKG_VERSION");
-    // Other builds would be compiled again after each commit.
+    // Only release builds contain the commit, because others would be compiled again after each one.
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    // Without the prefix of the settings: `cargo run` passes the variable to the program too.
-    match is_release.then(commit).flatten() {
-        Some(commit) => println!("cargo::rustc-env=LONG_VERSION={version} (commit {commit})"),
-        None => println!("cargo::rustc-env=LONG_VERSION={version}"),
-    }
+    let commit = is_release.then(commit).flatten();
+    let suffix = commit.map_or_else(String::new, |commit| format!(" (commit {commit})"));
+    // `cargo run` passes the variable to the program, which would read it as a setting if its name
+    // began with `BELFRY_`.
+    println!("cargo::rustc-env=LONG_VERSION={version}{suffix}");
 }
 
 /// Returns the id of the commit that is checked out. `None` without git, and if the sources are

@@ -1,11 +1,21 @@
 //! `login` and `logout`.
 
 use axum::http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{CLIENT_API, password_login, post, registration};
 use crate::rules::{pushrules_path, start_unlimited};
-use crate::support::{Service, any_events};
+use crate::support::{Service, TestClient, any_events};
+
+/// Logs in and returns the response.
+async fn log_in(service: &Service, body: &Value) -> Value {
+    post(&service.anonymous_client(), "login", body).await.expect_json(StatusCode::OK)
+}
+
+/// Returns a client with the token in the response to a login or a registration.
+fn client_with_token_of(service: &Service, response: &Value) -> TestClient {
+    service.anonymous_client().with_token(response["access_token"].as_str().unwrap())
+}
 
 #[tokio::test]
 async fn the_only_login_flow_is_a_password() {
@@ -28,13 +38,11 @@ async fn login_with_a_password_returns_a_token_for_push_rules() {
         password_login("@alice:ring.example", "correct horse alice"),
         legacy_body,
     ] {
-        let response =
-            post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
+        let response = log_in(&service, &body).await;
         assert_eq!(response["user_id"], "@alice:ring.example");
         assert_eq!(response["home_server"], "ring.example");
         assert_eq!(response["device_id"].as_str().unwrap().len(), 10);
-        let alice =
-            service.anonymous_client().with_token(response["access_token"].as_str().unwrap());
+        let alice = client_with_token_of(&service, &response);
         alice.put_rule_ok("global/room/a", &json!({ "actions": [] })).await;
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     }
@@ -59,17 +67,15 @@ async fn whoami_returns_the_tokens_device() {
         if let Some(device) = device {
             body["device_id"] = json!(device);
         }
-        let login =
-            post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
-        let alice = service.anonymous_client().with_token(login["access_token"].as_str().unwrap());
+        let login = log_in(&service, &body).await;
+        let alice = client_with_token_of(&service, &login);
         let whoami =
             alice.get(&format!("{CLIENT_API}/account/whoami")).await.expect_json(StatusCode::OK);
         assert_eq!(whoami["device_id"], login["device_id"]);
         assert!(device.is_none_or(|device| whoami["device_id"] == device), "{whoami}");
     }
     let response = post(&service.anonymous_client(), "register", &registration("bob")).await;
-    let bob =
-        service.anonymous_client().with_token(response.json()["access_token"].as_str().unwrap());
+    let bob = client_with_token_of(&service, &response.json());
     let whoami = bob.get(&format!("{CLIENT_API}/account/whoami")).await.expect_json(StatusCode::OK);
     assert_eq!(whoami["device_id"], response.json()["device_id"]);
 }
@@ -79,19 +85,17 @@ async fn a_login_with_the_same_device_id_revokes_the_earlier_token() {
     let service = start_unlimited().await;
     service.add_account("alice").await;
     service.add_account("bob").await;
-    let log_in = async |name: &str, device: &str| {
+    let log_in_on_device = async |name: &str, device: &str| {
         let mut body = password_login(name, &format!("correct horse {name}"));
         body["device_id"] = json!(device);
-        let login =
-            post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
-        service.anonymous_client().with_token(login["access_token"].as_str().unwrap())
+        client_with_token_of(&service, &log_in(&service, &body).await)
     };
     let [first_phone, laptop, bobs_phone] = [
-        log_in("alice", "PHONE").await,
-        log_in("alice", "LAPTOP").await,
-        log_in("bob", "PHONE").await,
+        log_in_on_device("alice", "PHONE").await,
+        log_in_on_device("alice", "LAPTOP").await,
+        log_in_on_device("bob", "PHONE").await,
     ];
-    let second_phone = log_in("alice", "PHONE").await;
+    let second_phone = log_in_on_device("alice", "PHONE").await;
     let whoami_path = format!("{CLIENT_API}/account/whoami");
     assert_eq!(
         first_phone.get(&whoami_path).await.status_and_errcode(),

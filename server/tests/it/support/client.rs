@@ -1,6 +1,6 @@
 //! A client of the service, and its responses.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
@@ -31,20 +31,20 @@ impl TestClient {
         Self { http, peer, headers: Vec::new() }
     }
 
-    /// Returns a copy with an access token.
+    /// Returns the client with an access token.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         self.with_header("authorization", &format!("Bearer {token}"))
     }
 
-    /// Returns a copy with one more header.
+    /// Returns the client with one more header.
     pub(crate) fn with_header(&self, name: &str, value: &str) -> Self {
         let mut client = self.clone();
         client.headers.push((name.to_owned(), value.to_owned()));
         client
     }
 
-    /// Returns a copy with a different address.
-    pub(crate) fn with_address(&self, ip: impl Into<std::net::IpAddr>) -> Self {
+    /// Returns the client with a different address.
+    pub(crate) fn with_address(&self, ip: impl Into<IpAddr>) -> Self {
         Self { peer: Peer(peer_address(ip)), ..self.clone() }
     }
 
@@ -87,6 +87,7 @@ impl TestResponse {
         serde_json::from_str(&self.text).unwrap()
     }
 
+    /// Returns a header, or an empty string if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
@@ -108,6 +109,6 @@ impl TestResponse {
 }
 
 /// Returns the address `192.0.2.LAST` of the documentation range.
-pub(crate) fn documentation_address(last: u8) -> std::net::IpAddr {
-    SocketAddr::from(([192, 0, 2, last], 0)).ip()
+pub(crate) fn documentation_address(last: u8) -> IpAddr {
+    IpAddr::from([192, 0, 2, last])
 }

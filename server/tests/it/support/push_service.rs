@@ -43,8 +43,14 @@ impl PushRequest {
 pub(crate) struct PushService {
     /// The URL, without a slash at the end.
     pub(crate) url: String,
-    requests: Arc<Mutex<Vec<PushRequest>>>,
-    arrival: Arc<Notify>,
+    received: Arc<ReceivedRequests>,
+}
+
+#[derive(Default)]
+struct ReceivedRequests {
+    requests: Mutex<Vec<PushRequest>>,
+    /// Notified of each request.
+    arrival: Notify,
 }
 
 impl PushService {
@@ -57,20 +63,17 @@ impl PushService {
     pub(crate) async fn start_with(
         respond: impl Fn(&PushRequest) -> Response + Send + Sync + 'static,
     ) -> Self {
-        let requests = Arc::<Mutex<Vec<PushRequest>>>::default();
-        let arrival = Arc::<Notify>::default();
-        let (respond, recorded, notify) =
-            (Arc::new(respond), Arc::clone(&requests), Arc::clone(&arrival));
+        let received = Arc::<ReceivedRequests>::default();
+        let (respond, handler_received) = (Arc::new(respond), Arc::clone(&received));
         let handler = move |request: Request| {
-            let (respond, recorded, notify) =
-                (Arc::clone(&respond), Arc::clone(&recorded), Arc::clone(&notify));
+            let (respond, received) = (Arc::clone(&respond), Arc::clone(&handler_received));
             async move {
                 let (head, body) = request.into_parts();
                 let body = body.collect().await.unwrap().to_bytes().to_vec();
                 let (path, headers) = (head.uri.path().to_owned(), head.headers);
                 let request = PushRequest { path, headers, body };
-                recorded.lock().unwrap().push(request.clone());
-                notify.notify_one();
+                received.requests.lock().unwrap().push(request.clone());
+                received.arrival.notify_one();
                 respond(&request)
             }
         };
@@ -87,19 +90,19 @@ impl PushService {
                 });
             }
         });
-        Self { url, requests, arrival }
+        Self { url, received }
     }
 
     /// Returns the requests so far.
     pub(crate) fn requests(&self) -> Vec<PushRequest> {
-        self.requests.lock().unwrap().clone()
+        self.received.requests.lock().unwrap().clone()
     }
 
     /// Waits for this many requests, and returns all requests so far.
     pub(crate) async fn wait_for(&self, count: usize) -> Vec<PushRequest> {
         let wait = async {
-            while self.requests.lock().unwrap().len() < count {
-                self.arrival.notified().await;
+            while self.received.requests.lock().unwrap().len() < count {
+                self.received.arrival.notified().await;
             }
         };
         let wait_result = tokio::time::timeout(TIMEOUT, wait).await;
