@@ -56,8 +56,8 @@ impl SealingKey {
     /// # Errors
     /// If the file exists or cannot be written.
     pub fn write_new(&self, path: &Path) -> io::Result<()> {
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directory = directory.unwrap_or(Path::new("."));
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = parent.unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(&self.0)?;
         file.as_file().sync_all()?;

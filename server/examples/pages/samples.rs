@@ -231,9 +231,9 @@ fn sample_tokens() -> Vec<AccountToken> {
         last_used_at,
         device_name: (app_id != 3).then(|| "Element on Pixel".to_owned()),
     };
-    let ages =
+    let seconds =
         [0, 3_600, 7_200, 86_400, 172_800, 864_000, 864_000, 864_000, 864_000, 864_000, 864_000];
-    let ages = ages.into_iter().zip(1..);
+    let ages = seconds.into_iter().zip(1..);
     let mut tokens: Vec<AccountToken> =
         ages.map(|(age, number)| token(number, 2, Some(timestamp(1_800_000_000 - age)))).collect();
     tokens.push(token(12, 3, None));

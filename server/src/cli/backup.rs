@@ -50,8 +50,9 @@ impl Command {
         let mut out = stdout().lock();
         writeln!(out, "backup written to {file}: {content}")?;
         if contains_sealed_data(&manifest) {
-            let path = config.sealing_key_path().map(|path| format!(" {}", path.display()));
-            let path = path.unwrap_or_default();
+            let path = config
+                .sealing_key_path()
+                .map_or_else(String::new, |path| format!(" {}", path.display()));
             writeln!(
                 out,
                 "it does not contain the sealing key{path}, without which the receivers in it \

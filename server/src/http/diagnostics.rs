@@ -70,7 +70,7 @@ impl Diagnostics {
         let key = &state.diagnostics_key;
         let challenge =
             Challenge::parse(parts.headers.get(DIAGNOSTICS_HEADER)?.to_str().ok()?, key)?;
-        let details = match challenge.purpose {
+        let serialized_details = match challenge.purpose {
             DiagnosticsPurpose::Settings => to_raw_value(&ProcessSettings {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 open_files: getrlimit(Resource::Nofile).current,
@@ -78,7 +78,7 @@ impl Diagnostics {
             }),
             DiagnosticsPurpose::Arrival => to_raw_value(&ReceivedRequest::new(state, parts)?),
         };
-        let details = details.ok()?;
+        let details = serialized_details.ok()?;
         let signature = challenge.sign_response(key, details.get());
         Some(Self { details, signature })
     }

@@ -97,8 +97,8 @@ impl PendingAuthorization {
             store.request(handle.hashed_secret(), session.hashed_cookie(), now).await?;
         let StoredRequest { app_id, account_id, parameters, .. } =
             stored_request.ok_or(PageError::Expired)?;
-        let app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
-        let app = app.ok_or(OAuthError::UnknownClient)?.app;
+        let enabled_app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
+        let app = enabled_app.ok_or(OAuthError::UnknownClient)?.app;
         let request = parse_request(session, Parameters::new(&parameters), Some(&app))?;
         let signed_in_id = session.account().map(|account| account.id);
         let account_id = account_id.filter(|id| Some(*id) == signed_in_id);

@@ -128,8 +128,9 @@ pub(crate) fn sign_in_path(
     return_to: Option<AccountSection>,
     notice: Option<Notice>,
 ) -> String {
-    let return_to = return_to.filter(|section| *section != AccountSection::Overview);
-    let return_to = return_to.map(|section| ("return_to", section.code()));
+    let return_to = return_to
+        .filter(|section| *section != AccountSection::Overview)
+        .map(|section| ("return_to", section.code()));
     let notice = notice.map(|notice| ("notice", notice.code()));
     with_parameters(&with_language(SIGN_IN, lang), return_to.into_iter().chain(notice))
 }

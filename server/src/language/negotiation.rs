@@ -35,9 +35,10 @@ impl Language {
         let ranges = header.split(',').filter_map(parse_range);
         let parse_language =
             |range| if range == "*" { Some(Self::English) } else { Self::from_tag(range) };
-        let languages = ranges.filter_map(|(range, weight)| Some((parse_language(range)?, weight)));
+        let weighted_languages =
+            ranges.filter_map(|(range, weight)| Some((parse_language(range)?, weight)));
         let mut languages: Vec<(Self, f32)> =
-            languages.filter(|(_, weight)| *weight > 0.0).collect();
+            weighted_languages.filter(|(_, weight)| *weight > 0.0).collect();
         languages.sort_by(|(_, weight), (_, other_weight)| other_weight.total_cmp(weight));
         languages.first().map(|(language, _)| *language)
     }

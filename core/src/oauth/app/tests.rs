@@ -318,8 +318,8 @@ fn only_registered_scopes_can_be_requested() {
         ("read", Some("\"read\""), Err(OAuthError::MalformedScope)),
         ("read", Some("\0"), Err(OAuthError::MalformedScope)),
     ] {
-        let actual = app("https://a.example/cb", registered).resolve_scopes(requested);
-        let actual = actual.map(|scopes| scopes.to_string());
+        let scopes = app("https://a.example/cb", registered).resolve_scopes(requested);
+        let actual = scopes.map(|scopes| scopes.to_string());
         assert_eq!(actual, expected.map(str::to_owned), "{registered} for {requested:?}");
     }
 }

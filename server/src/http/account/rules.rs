@@ -157,8 +157,8 @@ fn redirect_to_rule(
     rule: &RuleRef,
     notice: Notice,
 ) -> Result<Response, PageError> {
-    let path = view.after_change(rule).path(session.lang);
-    let path = with_parameters(&path, [("notice", notice.code())]);
+    let view_path = view.after_change(rule).path(session.lang);
+    let path = with_parameters(&view_path, [("notice", notice.code())]);
     redirect(session, &format!("{path}#{}", rule_anchor(rule)))
 }
 

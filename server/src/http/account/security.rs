@@ -193,8 +193,8 @@ async fn replace_password(
     verified_account: &Account,
     new_password: Secret,
 ) -> Result<(), VerifyError> {
-    let hash = session.state.passwords.hash(new_password).await;
-    let hash = hash.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))?;
+    let hash_result = session.state.passwords.hash(new_password).await;
+    let hash = hash_result.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))?;
     let events = session.audit.success_event(AuditKind::PasswordChange).into();
     let (store, now) = (&session.state.store, session.state.clock.now());
     let current_session = session.hashed_cookie().lookup_key;

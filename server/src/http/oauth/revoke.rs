@@ -27,8 +27,8 @@ pub(crate) async fn revoke_token(
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
     let parameters = Parameters::new(&pairs);
-    let request = ClientTokenRequest::parse(authorization_header(&headers)?, parameters);
-    let request = request.map_err(|error| match error {
+    let parse_result = ClientTokenRequest::parse(authorization_header(&headers)?, parameters);
+    let request = parse_result.map_err(|error| match error {
         OAuthError::MissingOrMalformedCredentials => reject_revocation("no client credentials"),
         OAuthError::Missing(_) => reject_revocation("no token"),
         error => error.into(),
@@ -43,8 +43,9 @@ pub(crate) async fn revoke_token(
         }
         result => result?,
     };
-    let secret = SplitToken::parse(request.token.reveal());
-    let secret = secret.ok_or_else(|| reject_revocation("the token is malformed"))?.hashed_secret();
+    let secret = SplitToken::parse(request.token.reveal())
+        .ok_or_else(|| reject_revocation("the token is malformed"))?
+        .hashed_secret();
     let token = state.store.token(secret).await?;
     let app_id = token.ok_or_else(|| reject_revocation("the token is unknown"))?.app_id;
     if app_id != app.id {
