@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod answer;
+pub mod attempt_error;
 pub mod endpoint;
 pub mod keys;
 pub mod message;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry_core::push::address::PushAddressPolicy;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
@@ -25,7 +26,6 @@ use rustls::RootCertStore;
 use tokio::time::{Instant, timeout_at};
 
 use self::connector::Connector;
-pub use self::error::OutboundError;
 use self::lookup::Lookups;
 
 /// Maximum time from the start of a request to the last byte of its response.
@@ -104,16 +104,16 @@ impl OutboundClient {
         endpoint: &Endpoint,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Response<Bytes>, OutboundError> {
+    ) -> Result<Response<Bytes>, AttemptError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() =
-            endpoint.url().as_str().parse().map_err(|_| OutboundError::Forbidden)?;
+            endpoint.url().as_str().parse().map_err(|_| AttemptError::ForbiddenAddress)?;
         *request.headers_mut() = headers;
         let deadline = Instant::now() + self.timeout;
         let response = timeout_at(deadline, self.http.request(request)).await;
-        let response = response.map_err(|_| OutboundError::Timeout)?;
-        let (head, body) = response.map_err(|error| OutboundError::classify(&error))?.into_parts();
+        let response = response.map_err(|_| AttemptError::Timeout)?;
+        let (head, body) = response.map_err(|error| error::classify(&error))?.into_parts();
         // The status says whether the message was accepted. If an unreadable body made the attempt
         // fail, the message would be sent twice.
         let body = timeout_at(deadline, Limited::new(body, MAX_BODY_BYTES).collect()).await;

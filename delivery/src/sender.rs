@@ -1,11 +1,11 @@
 //! One attempt to send a message to a receiver.
 
-use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use belfry_core::push::address::PushAddressPolicy;
 use belfry_core::push::answer::{Verdict, parse_retry_after};
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
 use belfry_core::push::keys::WebPushKeys;
 use belfry_core::push::message::{DeliveryDetails, Message, Urgency};
@@ -20,20 +20,15 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use jiff::Timestamp;
 
-use crate::outbound::{OutboundClient, OutboundError};
+use crate::outbound::OutboundClient;
 use crate::sealed::{open_message, open_secrets};
-use crate::vapid_keys::{TokenError, VapidKeys};
+use crate::vapid_keys::VapidKeys;
 use crate::web_push::encryption::{Encoding, EncryptionError, encrypt};
 
 const TTL: HeaderName = HeaderName::from_static("ttl");
 const URGENCY: HeaderName = HeaderName::from_static("urgency");
 const ENCRYPTION: HeaderName = HeaderName::from_static("encryption");
 const CRYPTO_KEY: HeaderName = HeaderName::from_static("crypto-key");
-
-/// The error of a message that this node cannot open.
-pub const MESSAGE_UNREADABLE: &str = "it was sealed with a different key";
-/// The error of a receiver whose secrets this node cannot open.
-pub const SECRETS_UNREADABLE: &str = "its keys were sealed with a different key";
 
 /// Sends messages.
 pub struct Sender {
@@ -43,8 +38,8 @@ pub struct Sender {
     pub addresses: PushAddressPolicy,
     /// Opens messages and the secrets of receivers.
     pub sealing_key: SealingKey,
-    /// The keys that sign messages.
-    pub keys: Arc<VapidKeys>,
+    /// The keys that identify this server to push services.
+    pub vapid_keys: Arc<VapidKeys>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
 }
@@ -57,16 +52,22 @@ pub(crate) struct Attempt {
     pub(crate) retry_after: Option<Duration>,
     /// The status of the response, if there was one.
     pub(crate) status: Option<u16>,
-    /// Why the message was not accepted. Contains nothing from the other server.
-    pub(crate) error: Option<String>,
+    /// Why the message was not accepted.
+    pub(crate) error: Option<AttemptError>,
     /// The time until the end of the response.
     pub(crate) duration: Duration,
 }
 
 impl Attempt {
-    fn failed(verdict: Verdict, error: &dyn Display) -> Self {
-        let (retry_after, status, duration) = Default::default();
-        Self { verdict, retry_after, status, error: Some(error.to_string()), duration }
+    /// Derives the result from an error without a response.
+    fn from_error(error: AttemptError) -> Self {
+        Self {
+            verdict: verdict_without_response(&error),
+            retry_after: None,
+            status: None,
+            error: Some(error),
+            duration: Duration::ZERO,
+        }
     }
 
     /// Derives the result from a response.
@@ -84,9 +85,9 @@ impl Attempt {
         let error = match verdict {
             Verdict::Delivered => None,
             Verdict::ReceiverGone if response.status().is_success() => {
-                Some("the push gateway rejected the device".to_owned())
+                Some(AttemptError::PushKeyRejected)
             }
-            _ => Some(format!("status {status}")),
+            _ => Some(AttemptError::Status(status)),
         };
         Self { verdict, retry_after, status: Some(status), error, duration: Duration::ZERO }
     }
@@ -106,18 +107,15 @@ impl Sender {
         let (now, start) = (self.clock.now(), Instant::now());
         let request = self.prepare(&delivery, now);
         delivery.content = String::new();
-        let mut attempt = match request {
+        let response = match request {
             Ok(PreparedRequest { endpoint, headers, body }) => {
-                match self.client.post(&endpoint, headers, body.into()).await {
-                    Ok(response) => Attempt::from_response(&response, &delivery.receiver, now),
-                    // The next lookup may return other addresses.
-                    Err(error @ OutboundError::Forbidden) => {
-                        Attempt::failed(Verdict::Retry, &error)
-                    }
-                    Err(error) => Attempt::failed(Verdict::Overloaded, &error),
-                }
+                self.client.post(&endpoint, headers, body.into()).await
             }
-            Err(attempt) => attempt,
+            Err(error) => Err(error),
+        };
+        let mut attempt = match response {
+            Ok(response) => Attempt::from_response(&response, &delivery.receiver, now),
+            Err(error) => Attempt::from_error(error),
         };
         attempt.duration = start.elapsed();
         (delivery, attempt)
@@ -127,22 +125,20 @@ impl Sender {
         &self,
         delivery: &ClaimedDelivery,
         now: Timestamp,
-    ) -> Result<PreparedRequest, Attempt> {
+    ) -> Result<PreparedRequest, AttemptError> {
         let receiver = &delivery.receiver;
         let endpoint = Endpoint::parse(receiver.document.endpoint(), &self.addresses)
-            .map_err(|error| dropped(&error))?;
-        // A node with the right sealing key can still send the message.
-        let unreadable = || Attempt::failed(Verdict::Retry, &MESSAGE_UNREADABLE);
+            .map_err(|_| AttemptError::Url)?;
         let message = open_message(&self.sealing_key, &delivery.key.message_id, &delivery.content)
-            .ok_or_else(unreadable)?;
+            .ok_or(AttemptError::MessageSealingKey)?;
         if !receiver.document.is_enabled() && !matches!(message, Message::Ack { .. }) {
-            return Err(dropped(&"its client has turned it off"));
+            return Err(AttemptError::Disabled);
         }
         let details = &delivery.details;
         match &receiver.document {
             ReceiverDocument::Pusher(pusher) if pusher.kind == PusherKind::Http => {
                 let body = message.gateway_body(pusher, receiver.created_at, details);
-                let body = body.ok_or_else(|| dropped(&"the message is not for a push gateway"))?;
+                let body = body.ok_or(AttemptError::ReceiverKind)?;
                 let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
                 Ok(PreparedRequest { endpoint, headers: headers.into_iter().collect(), body })
             }
@@ -161,41 +157,37 @@ impl Sender {
         details: &DeliveryDetails,
         ttl: i64,
         now: Timestamp,
-    ) -> Result<PreparedRequest, Attempt> {
-        // A receiver whose keys are lost can never be reached again.
-        let gone = |error: &dyn Display| Attempt::failed(Verdict::ReceiverGone, error);
+    ) -> Result<PreparedRequest, AttemptError> {
         let vapid_key = receiver.vapid_key.as_deref().unwrap_or_default();
-        let token = self.keys.token(&endpoint.serialized_origin(), vapid_key, now);
-        let token = token.map_err(|error| match error {
-            TokenError::LostKey => gone(&error),
-            TokenError::UnknownKey | TokenError::Failed => Attempt::failed(Verdict::Retry, &error),
-        })?;
+        let vapid_token = self.vapid_keys.token(&endpoint.serialized_origin(), vapid_key, now)?;
         let secrets =
             open_secrets(&self.sealing_key, receiver.account_id, receiver.id, &receiver.secrets);
-        let secrets = secrets.ok_or_else(|| gone(&SECRETS_UNREADABLE))?;
-        let (text, public_key, encoding) = match &receiver.document {
+        let secrets = secrets.ok_or(AttemptError::SecretsSealingKey)?;
+        let (plaintext, public_key, encoding) = match &receiver.document {
             ReceiverDocument::Pusher(pusher) => {
                 (message.web_push_body(pusher, details), &pusher.pushkey, Encoding::Aes128Gcm)
             }
             ReceiverDocument::Subscription(subscription) => {
-                let token = secrets.access_token.as_deref().unwrap_or_default();
+                let access_token = secrets.access_token.as_deref().unwrap_or_default();
                 let encoding =
                     if subscription.standard { Encoding::Aes128Gcm } else { Encoding::AesGcm };
-                (message.mastodon_body(token), &subscription.p256dh, encoding)
+                (message.mastodon_body(access_token), &subscription.p256dh, encoding)
             }
         };
-        let text = text.ok_or_else(|| dropped(&"the message is not for this kind of receiver"))?;
-        let keys = WebPushKeys::parse(public_key, secrets.auth.as_deref().unwrap_or_default());
-        let keys = keys.map_err(|error| gone(&error))?;
-        let encrypted = encrypt(encoding, &keys, &text).map_err(|error| match error {
-            EncryptionError::TooLarge => dropped(&"the message is too large"),
-            EncryptionError::Failed => Attempt::failed(Verdict::Retry, &error),
-        })?;
+        let plaintext = plaintext.ok_or(AttemptError::ReceiverKind)?;
+        let auth = secrets.auth.as_deref().unwrap_or_default();
+        let receiver_keys =
+            WebPushKeys::parse(public_key, auth).map_err(|_| AttemptError::ReceiverKeys)?;
+        let encrypted =
+            encrypt(encoding, &receiver_keys, &plaintext).map_err(|error| match error {
+                EncryptionError::TooLarge => AttemptError::TooLarge,
+                EncryptionError::Failed => AttemptError::Encryption,
+            })?;
         let mut headers = vec![
             (CONTENT_TYPE, "application/octet-stream".to_owned()),
             (TTL, ttl.to_string()),
             (URGENCY, urgency(message, details).to_owned()),
-            (AUTHORIZATION, token.authorization(encoding)),
+            (AUTHORIZATION, vapid_token.authorization(encoding)),
         ];
         match encrypted.header_values {
             None => headers.push((CONTENT_ENCODING, "aes128gcm".to_owned())),
@@ -208,13 +200,28 @@ impl Sender {
         let to_header = |(name, value): (HeaderName, String)| Ok((name, value.parse()?));
         let headers: Result<HeaderMap, InvalidHeaderValue> =
             headers.into_iter().map(to_header).collect();
-        let headers = headers.map_err(|error| dropped(&error))?;
+        let headers = headers.map_err(|_| AttemptError::Encryption)?;
         Ok(PreparedRequest { endpoint, headers, body: encrypted.body })
     }
 }
 
-fn dropped(error: &dyn Display) -> Attempt {
-    Attempt::failed(Verdict::Dropped, error)
+/// Returns the consequence of an attempt without a response.
+fn verdict_without_response(error: &AttemptError) -> Verdict {
+    use AttemptError as E;
+    match error {
+        // No later attempt can reach the receiver.
+        E::SecretsSealingKey | E::VapidSealingKey | E::ReceiverKeys => Verdict::ReceiverGone,
+        E::Disabled | E::Url | E::ReceiverKind | E::TooLarge => Verdict::Dropped,
+        // Another node or a later attempt may succeed. The lane does not pause, because the server
+        // has not failed: even a forbidden address may only be that of one lookup.
+        E::MessageSealingKey | E::VapidKeyUnknown | E::Encryption | E::ForbiddenAddress => {
+            Verdict::Retry
+        }
+        E::PushKeyRejected | E::Status(_) | E::Unknown(_) => Verdict::Retry,
+        E::Dns | E::Refused | E::Tls | E::Certificate | E::Timeout | E::Protocol => {
+            Verdict::Overloaded
+        }
+    }
 }
 
 fn urgency(message: &Message, details: &DeliveryDetails) -> &'static str {

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_runtime::sealing::SealingKey;
 use belfry_store::{Store, StoreError, VapidKeyRow, WriteOutcome};
 use jiff::{SignedDuration, Timestamp};
@@ -63,20 +64,6 @@ pub enum LoadKeysError {
          `belfry push key new --lost-sealing-key`"
     )]
     SealedElsewhere,
-}
-
-/// The reason why no token is signed for a receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TokenError {
-    /// The key cannot be opened.
-    #[error("its VAPID key was sealed with a different key")]
-    LostKey,
-    /// Another node has just added the key.
-    #[error("its VAPID key is not known yet")]
-    UnknownKey,
-    /// The token cannot be signed.
-    #[error("the VAPID token cannot be signed")]
-    Failed,
 }
 
 impl OpenedKeys {
@@ -152,7 +139,7 @@ impl VapidKeys {
         origin: &str,
         public_key: &str,
         now: Timestamp,
-    ) -> Result<Arc<VapidToken>, TokenError> {
+    ) -> Result<Arc<VapidToken>, AttemptError> {
         let subject = (origin.to_owned(), public_key.to_owned());
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(token) = tokens.get(&subject)
@@ -163,9 +150,13 @@ impl VapidKeys {
         let opened = self.read();
         let Some(key) = opened.keys.get(public_key) else {
             let is_lost = opened.lost.contains(public_key);
-            return Err(if is_lost { TokenError::LostKey } else { TokenError::UnknownKey });
+            return Err(if is_lost {
+                AttemptError::VapidSealingKey
+            } else {
+                AttemptError::VapidKeyUnknown
+            });
         };
-        let token = key.sign(origin, &self.contact, now).map_err(|_| TokenError::Failed)?;
+        let token = key.sign(origin, &self.contact, now).map_err(|_| AttemptError::Encryption)?;
         if tokens.len() >= MAX_TOKENS {
             tokens.clear();
         }

@@ -203,7 +203,7 @@ impl Worker {
     async fn remove_receiver(&self, attempt: &FinishedAttempt) -> Result<(), StoreError> {
         let now = self.clock.now();
         let event = NewAuditEvent {
-            detail: Some(attempt.record.error.clone().unwrap_or_default()),
+            detail: attempt.record.error.as_ref().map(ToString::to_string),
             ..NewAuditEvent::for_server(now, AuditKind::ReceiverRemove)
         };
         let receiver = &attempt.delivery.receiver;

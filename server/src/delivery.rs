@@ -98,7 +98,7 @@ impl Delivery {
             )),
             addresses: addresses.clone(),
             sealing_key: sealing_key.clone(),
-            keys: Arc::clone(&keys),
+            vapid_keys: Arc::clone(&keys),
             clock: Arc::clone(clock),
         };
         let worker = Arc::new(Worker::new(store.clone(), sender, Arc::clone(clock)));

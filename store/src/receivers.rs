@@ -2,6 +2,7 @@
 
 mod registration;
 
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::pusher::PendingAck;
 use belfry_core::push::receiver::{Protocol, ReceiverDocument};
 use belfry_core::secret::LookupKey;
@@ -37,7 +38,7 @@ pub struct StoredReceiver {
     /// The time of the last failed attempt.
     pub failed_at: Option<Timestamp>,
     /// Why that attempt failed.
-    pub failure: Option<String>,
+    pub failure: Option<AttemptError>,
     /// The time of the first 401 or 403 since the last delivered message.
     pub denied_since: Option<Timestamp>,
     /// The number of 401 and 403 responses since the last delivered message.

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use belfry_core::push::address::{PushAddressPolicy, Scheme};
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::{Endpoint, EndpointOrigin};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -23,7 +24,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
 use tower_service::Service;
 
-use super::OutboundError;
+use super::error::classify_handshake;
 use super::lookup::Lookups;
 
 /// Maximum time to connect to one address of a host.
@@ -51,10 +52,10 @@ impl Connector {
         Self { addresses, lookups, tls: TlsConnector::from(Arc::new(tls)) }
     }
 
-    async fn connect(self, uri: Uri) -> Result<OutboundStream, OutboundError> {
+    async fn connect(self, uri: Uri) -> Result<OutboundStream, AttemptError> {
         // Checked again here, so that no caller can bypass the policy.
         let endpoint = Endpoint::parse(&uri.to_string(), &self.addresses)
-            .map_err(|_| OutboundError::Forbidden)?;
+            .map_err(|_| AttemptError::ForbiddenAddress)?;
         let origin = endpoint.origin();
         let addresses = self.permitted_addresses(origin).await?;
         let stream = connect_to_first(&addresses, origin.port).await?;
@@ -63,9 +64,9 @@ impl Connector {
         }
         let host = origin.host.to_string();
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
-            .map_err(|_| OutboundError::Forbidden)?;
+            .map_err(|_| AttemptError::ForbiddenAddress)?;
         let stream = self.tls.connect(name, stream).await;
-        let stream = stream.map_err(|error| OutboundError::classify_handshake(&error))?;
+        let stream = stream.map_err(|error| classify_handshake(&error))?;
         Ok(OutboundStream::new(Either::Right(stream)))
     }
 
@@ -74,7 +75,7 @@ impl Connector {
     async fn permitted_addresses(
         &self,
         origin: &EndpointOrigin,
-    ) -> Result<Arc<[IpAddr]>, OutboundError> {
+    ) -> Result<Arc<[IpAddr]>, AttemptError> {
         let addresses = match origin.address() {
             Some(address) => Arc::from([address]),
             None => self.lookups.addresses(&origin.host.to_string()).await?,
@@ -82,31 +83,31 @@ impl Connector {
         if addresses.iter().all(|address| origin.permits(&self.addresses, *address)) {
             Ok(addresses)
         } else {
-            Err(OutboundError::Forbidden)
+            Err(AttemptError::ForbiddenAddress)
         }
     }
 }
 
 /// Connects to the first address that accepts a connection.
-async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, OutboundError> {
+async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, AttemptError> {
     for address in addresses.iter().take(MAX_ADDRESSES) {
         let connect = TcpStream::connect((*address, port));
         if let Ok(Ok(stream)) = tokio::time::timeout(CONNECT_TIMEOUT, connect).await {
             // With Nagle's algorithm, the second segment of a small request would wait for an
             // acknowledgement.
-            stream.set_nodelay(true).map_err(|_| OutboundError::Connect)?;
+            stream.set_nodelay(true).map_err(|_| AttemptError::Refused)?;
             return Ok(stream);
         }
     }
-    Err(OutboundError::Connect)
+    Err(AttemptError::Refused)
 }
 
 impl Service<Uri> for Connector {
     type Response = OutboundStream;
-    type Error = OutboundError;
-    type Future = BoxFuture<'static, Result<OutboundStream, OutboundError>>;
+    type Error = AttemptError;
+    type Future = BoxFuture<'static, Result<OutboundStream, AttemptError>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OutboundError>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), AttemptError>> {
         Poll::Ready(Ok(()))
     }
 

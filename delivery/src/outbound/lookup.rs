@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use belfry_core::push::attempt_error::AttemptError;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use tokio::sync::Semaphore;
 
-use super::{OutboundError, Resolve};
+use super::Resolve;
 
 /// Maximum number of concurrent lookups. A lookup cannot be cancelled, so it counts even if its
 /// caller no longer waits for it. More than the lanes of a worker whose server is not known to be
 /// fast, so that names whose lookup takes long do not delay the others.
 const MAX_LOOKUPS: usize = 256;
 
-type PendingLookup = Shared<BoxFuture<'static, Result<Arc<[IpAddr]>, OutboundError>>>;
+type PendingLookup = Shared<BoxFuture<'static, Result<Arc<[IpAddr]>, AttemptError>>>;
 
 /// Looks up names. Concurrent requests for a name share one lookup.
 #[derive(Clone)]
@@ -32,7 +33,7 @@ impl Lookups {
     }
 
     /// Returns all addresses of a name, at least one.
-    pub(super) async fn addresses(&self, name: &str) -> Result<Arc<[IpAddr]>, OutboundError> {
+    pub(super) async fn addresses(&self, name: &str) -> Result<Arc<[IpAddr]>, AttemptError> {
         let lookup = {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
             let start = || self.clone().start(name.to_owned());
@@ -54,9 +55,9 @@ impl Lookups {
             self.pending.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
             match resolved {
                 Ok(Ok(addresses)) if !addresses.is_empty() => Ok(Arc::from(addresses)),
-                _ => Err(OutboundError::Lookup),
+                _ => Err(AttemptError::Dns),
             }
         });
-        lookup.map(|result| result.unwrap_or(Err(OutboundError::Lookup))).boxed().shared()
+        lookup.map(|result| result.unwrap_or(Err(AttemptError::Dns))).boxed().shared()
     }
 }

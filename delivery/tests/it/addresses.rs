@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use belfry_core::push::address::PushAddressPolicy;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
-use belfry_delivery::outbound::{OutboundClient, OutboundError};
+use belfry_delivery::outbound::OutboundClient;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::Full;
@@ -42,7 +43,7 @@ async fn a_literal_address_is_checked_again_before_a_connection() {
     assert_eq!(post(&server.options(), &endpoint).await.unwrap().status(), 201);
     let mut options = server.options();
     options.addresses = PushAddressPolicy::default();
-    assert_eq!(post(&options, &endpoint).await.unwrap_err(), OutboundError::Forbidden);
+    assert_eq!(post(&options, &endpoint).await.unwrap_err(), AttemptError::ForbiddenAddress);
     assert_eq!(server.connections(), 1);
 }
 
@@ -74,7 +75,7 @@ async fn a_name_with_a_forbidden_address_is_rejected() {
         options.addresses = PushAddressPolicy::default();
         options.resolve = Arc::new(|_| Ok(vec![address.parse().unwrap()]));
         let result = post(&options, &server.endpoint()).await;
-        assert_eq!(result.unwrap_err(), OutboundError::Forbidden, "{address}");
+        assert_eq!(result.unwrap_err(), AttemptError::ForbiddenAddress, "{address}");
     }
     assert_eq!(server.connections(), 0);
 }
@@ -87,7 +88,7 @@ async fn one_forbidden_address_rejects_a_name() {
         let mut options = server.options();
         options.resolve = Arc::new(move |_| Ok(addresses.clone()));
         let result = post(&options, &server.endpoint()).await;
-        assert_eq!(result.unwrap_err(), OutboundError::Forbidden);
+        assert_eq!(result.unwrap_err(), AttemptError::ForbiddenAddress);
     }
     assert_eq!(server.connections(), 0);
 }
@@ -107,7 +108,7 @@ async fn a_connection_goes_to_the_address_that_was_checked() {
     assert_eq!(post(&options, &server.endpoint()).await.unwrap().status(), 201);
     assert_eq!(lookups.load(Ordering::SeqCst), 1);
     let result = post(&options, &server.endpoint()).await;
-    assert_eq!(result.unwrap_err(), OutboundError::Forbidden, "checked for every connection");
+    assert_eq!(result.unwrap_err(), AttemptError::ForbiddenAddress, "checked for every connection");
     assert_eq!(server.connections(), 1);
 }
 
@@ -119,7 +120,7 @@ async fn a_second_address_is_tried_if_the_first_does_not_accept_connections() {
     assert_eq!(post(&options, &server.endpoint()).await.unwrap().status(), 201);
     options.resolve = Arc::new(|_| Ok(vec!["127.255.255.254".parse().unwrap()]));
     let result = post(&options, &server.endpoint()).await;
-    assert_eq!(result.unwrap_err(), OutboundError::Connect);
+    assert_eq!(result.unwrap_err(), AttemptError::Refused);
 }
 
 #[tokio::test]
@@ -151,7 +152,7 @@ async fn plain_http_reaches_only_allowed_networks() {
     );
     // A public address, which is permitted only with TLS.
     options.resolve = Arc::new(|_| Ok(vec!["8.8.8.8".parse().unwrap()]));
-    assert_eq!(post(&options, &endpoint).await.unwrap_err(), OutboundError::Forbidden);
+    assert_eq!(post(&options, &endpoint).await.unwrap_err(), AttemptError::ForbiddenAddress);
     assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
 

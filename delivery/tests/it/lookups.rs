@@ -6,8 +6,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
-use belfry_delivery::outbound::{OutboundClient, OutboundError};
+use belfry_delivery::outbound::OutboundClient;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
@@ -18,11 +19,11 @@ async fn a_name_without_addresses_is_reported() {
     let server = TestServer::start(|_| Response::default()).await;
     let mut options = server.options();
     options.resolve = Arc::new(|_| Ok(Vec::new()));
-    assert_eq!(post(&options, &server.endpoint()).await.unwrap_err(), OutboundError::Lookup);
+    assert_eq!(post(&options, &server.endpoint()).await.unwrap_err(), AttemptError::Dns);
     options.resolve = Arc::new(|_| Err(io::ErrorKind::NotFound.into()));
-    assert_eq!(post(&options, &server.endpoint()).await.unwrap_err(), OutboundError::Lookup);
+    assert_eq!(post(&options, &server.endpoint()).await.unwrap_err(), AttemptError::Dns);
     options.resolve = Arc::new(|_| panic!("a defect of the resolver"));
-    assert_eq!(post(&options, &server.endpoint()).await.unwrap_err(), OutboundError::Lookup);
+    assert_eq!(post(&options, &server.endpoint()).await.unwrap_err(), AttemptError::Dns);
 }
 
 /// A resolver whose lookups wait until they are released.
@@ -59,7 +60,7 @@ async fn requests_for_a_name_share_one_lookup_and_at_most_256_lookups_run() {
     let slow: Vec<_> = (0..20).map(|_| start_post("slow".to_owned())).collect();
     // The certificate is for a different name, so its error shows that the lookup succeeded.
     let other = start_post("other".to_owned()).await.unwrap();
-    assert_eq!(other.unwrap_err(), OutboundError::Certificate);
+    assert_eq!(other.unwrap_err(), AttemptError::Certificate);
     assert_eq!(resolver.counts.lock().unwrap()["slow.example"], 1);
     // Later requests share the lookup of a request that has ended.
     slow.iter().for_each(tokio::task::JoinHandle::abort);

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use belfry_delivery::outbound::{OutboundClient, OutboundError, OutboundOptions};
+use belfry_core::push::attempt_error::AttemptError;
+use belfry_delivery::outbound::{OutboundClient, OutboundOptions};
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::Full;
@@ -22,9 +23,9 @@ const THOUSAND_CHARACTERS: &str = match std::str::from_utf8(&[b'x'; 1000]) {
 };
 
 /// Returns options for a server, with a short timeout if the test expects one.
-fn options_for(server: &TestServer, error: OutboundError) -> OutboundOptions {
+fn options_for(server: &TestServer, error: &AttemptError) -> OutboundOptions {
     let mut options = server.options();
-    if error == OutboundError::Timeout {
+    if *error == AttemptError::Timeout {
         options.timeout = SHORT_TIMEOUT;
     }
     options
@@ -37,9 +38,9 @@ async fn a_slow_or_endless_response_ends_at_the_timeout() {
         [&[""][..], &["HTTP/1.1 201 Created\r\n", "x"], &["HTTP/1.1 100 Continue\r\n\r\n"]]
     {
         let server = TestServer::start_raw(chunks, slow).await;
-        let options = options_for(&server, OutboundError::Timeout);
+        let options = options_for(&server, &AttemptError::Timeout);
         let result = post(&options, &server.endpoint()).await;
-        assert_eq!(result.unwrap_err(), OutboundError::Timeout, "{chunks:?}");
+        assert_eq!(result.unwrap_err(), AttemptError::Timeout, "{chunks:?}");
     }
 }
 
@@ -58,7 +59,7 @@ async fn a_body_that_is_slow_or_too_large_counts_as_empty() {
         ),
     ] {
         let server = TestServer::start_raw(chunks, interval).await;
-        let options = options_for(&server, OutboundError::Timeout);
+        let options = options_for(&server, &AttemptError::Timeout);
         let response = post(&options, &server.endpoint()).await.unwrap();
         assert_eq!((response.status().as_u16(), response.body().len()), (201, 0), "{chunks:?}");
     }
@@ -67,16 +68,16 @@ async fn a_body_that_is_slow_or_too_large_counts_as_empty() {
 #[tokio::test]
 async fn an_oversized_or_invalid_response_is_rejected() {
     for (chunks, error) in [
-        (&["HTTP/1.1 200 OK\r\nx: ", THOUSAND_CHARACTERS][..], OutboundError::Protocol),
-        (&["HTTP/1.1 200 OK\r\n", "x: y\r\n"], OutboundError::Protocol),
-        (&["HTTP/1.1 200 ", THOUSAND_CHARACTERS], OutboundError::Protocol),
-        (&["SSH-2.0-OpenSSH_10\r\n"], OutboundError::Protocol),
-        (&["HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n"], OutboundError::Protocol),
+        (&["HTTP/1.1 200 OK\r\nx: ", THOUSAND_CHARACTERS][..], AttemptError::Protocol),
+        (&["HTTP/1.1 200 OK\r\n", "x: y\r\n"], AttemptError::Protocol),
+        (&["HTTP/1.1 200 ", THOUSAND_CHARACTERS], AttemptError::Protocol),
+        (&["SSH-2.0-OpenSSH_10\r\n"], AttemptError::Protocol),
+        (&["HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n"], AttemptError::Protocol),
         (
             &["HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
-            OutboundError::Protocol,
+            AttemptError::Protocol,
         ),
-        (&["HTTP/2.0 200 OK\r\n\r\n"], OutboundError::Protocol),
+        (&["HTTP/2.0 200 OK\r\n\r\n"], AttemptError::Protocol),
     ] {
         let server = TestServer::start_raw(chunks, Duration::ZERO).await;
         let result = post(&server.options(), &server.endpoint()).await;
@@ -95,7 +96,7 @@ async fn an_http2_response_with_many_headers_is_rejected() {
     })
     .await;
     let result = post(&server.options(), &server.endpoint()).await;
-    assert_eq!(result.unwrap_err(), OutboundError::Protocol);
+    assert_eq!(result.unwrap_err(), AttemptError::Protocol);
 }
 
 #[tokio::test]
@@ -136,17 +137,17 @@ async fn start_flood(repeated: fn() -> Vec<u8>) -> TestServer {
 #[tokio::test]
 async fn floods_of_http2_frames_end_with_an_error() {
     for (name, repeated, expected) in [
-        ("PING", (|| frame(6, 0, 0, &[0; 8])) as fn() -> Vec<u8>, OutboundError::Timeout),
-        ("SETTINGS", || frame(4, 0, 0, &[]), OutboundError::Timeout),
-        ("RST_STREAM", || frame(3, 0, 1, &[0, 0, 0, 7]), OutboundError::Protocol),
-        ("GOAWAY", || frame(7, 0, 0, &[0; 8]), OutboundError::Protocol),
+        ("PING", (|| frame(6, 0, 0, &[0; 8])) as fn() -> Vec<u8>, AttemptError::Timeout),
+        ("SETTINGS", || frame(4, 0, 0, &[]), AttemptError::Timeout),
+        ("RST_STREAM", || frame(3, 0, 1, &[0, 0, 0, 7]), AttemptError::Protocol),
+        ("GOAWAY", || frame(7, 0, 0, &[0; 8]), AttemptError::Protocol),
         // HEADERS without END_HEADERS must be followed by CONTINUATION.
-        ("HEADERS", || frame(1, 0, 1, &[0x88]), OutboundError::Protocol),
-        ("DATA", || frame(0, 0, 1, &[0; 1000]), OutboundError::Protocol),
-        ("unknown", || frame(200, 0, 0, &[0; 1000]), OutboundError::Timeout),
+        ("HEADERS", || frame(1, 0, 1, &[0x88]), AttemptError::Protocol),
+        ("DATA", || frame(0, 0, 1, &[0; 1000]), AttemptError::Protocol),
+        ("unknown", || frame(200, 0, 0, &[0; 1000]), AttemptError::Timeout),
     ] {
         let server = start_flood(repeated).await;
-        let result = post(&options_for(&server, expected), &server.endpoint()).await;
+        let result = post(&options_for(&server, &expected), &server.endpoint()).await;
         assert_eq!(result.unwrap_err(), expected, "{name}");
     }
 }
@@ -168,7 +169,7 @@ async fn an_endless_http2_header_block_is_rejected() {
     )
     .await;
     let result = post(&server.options(), &server.endpoint()).await;
-    assert_eq!(result.unwrap_err(), OutboundError::Protocol);
+    assert_eq!(result.unwrap_err(), AttemptError::Protocol);
 }
 
 #[tokio::test]
@@ -189,12 +190,12 @@ async fn an_incomplete_tls_handshake_fails_or_times_out() {
     let unused = TcpListener::bind((LOOPBACK, 0)).await.unwrap().local_addr().unwrap().port();
     let server = TestServer::start(|_| Response::default()).await;
     for (port, error) in [
-        (silent, OutboundError::Timeout),
-        (plain, OutboundError::Tls),
-        (closed, OutboundError::Tls),
-        (unused, OutboundError::Connect),
+        (silent, AttemptError::Timeout),
+        (plain, AttemptError::Tls),
+        (closed, AttemptError::Tls),
+        (unused, AttemptError::Refused),
     ] {
-        let result = post(&options_for(&server, error), &endpoint_at(port)).await;
+        let result = post(&options_for(&server, &error), &endpoint_at(port)).await;
         assert_eq!(result.unwrap_err(), error, "{error:?}");
     }
 }
@@ -206,7 +207,7 @@ async fn a_certificate_that_is_not_for_the_host_is_rejected() {
     let mut untrusted = valid.options();
     untrusted.authorities = RootCertStore::empty().into();
     let result = post(&untrusted, &valid.endpoint()).await;
-    assert_eq!(result.unwrap_err(), OutboundError::Certificate, "an unknown authority");
+    assert_eq!(result.unwrap_err(), AttemptError::Certificate, "an unknown authority");
 
     let expired = TestServer::start_with(
         &[],
@@ -217,7 +218,7 @@ async fn a_certificate_that_is_not_for_the_host_is_rejected() {
         TestServer::start_with(&[], |certificate| certificate.subject_alt_names.clear(), serve);
     for (reason, server) in [("expired", expired.await), ("another name", other_name.await)] {
         let result = post(&server.options(), &server.endpoint()).await;
-        assert_eq!(result.unwrap_err(), OutboundError::Certificate, "{reason}");
+        assert_eq!(result.unwrap_err(), AttemptError::Certificate, "{reason}");
     }
 }
 

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use belfry_core::push::address::PushAddressPolicy;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
-use belfry_delivery::outbound::{OutboundClient, OutboundError, OutboundOptions};
+use belfry_delivery::outbound::{OutboundClient, OutboundOptions};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body_util::Full;
@@ -169,7 +170,7 @@ pub(crate) fn loopback_policy() -> PushAddressPolicy {
 pub(crate) async fn post(
     options: &OutboundOptions,
     endpoint: &Endpoint,
-) -> Result<Response<Bytes>, OutboundError> {
+) -> Result<Response<Bytes>, AttemptError> {
     let client = OutboundClient::new(options.clone());
     client.post(endpoint, HeaderMap::new(), Bytes::from_static(b"message")).await
 }

@@ -1,5 +1,6 @@
 //! Deliveries of an event to one account's receivers, as `explain` reports them.
 
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::rules::explain::Explanation;
 use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery, Store, StoreError};
 use jiff::Timestamp;
@@ -33,7 +34,7 @@ pub struct EventDelivery {
     pub status: Option<i64>,
     /// Reason why the last attempt failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub error: Option<AttemptError>,
     /// The time of acceptance, in Unix milliseconds like the other times.
     pub accepted_ts: i64,
     /// The due time of the next attempt, while it waits.

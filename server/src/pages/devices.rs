@@ -98,8 +98,7 @@ impl DevicesPage<'_> {
     fn last_failure(&self, device: &ListedReceiver) -> Option<(TimedText, String)> {
         let receiver = &device.receiver;
         let time = receiver.failed_at.filter(|time| Some(*time) >= receiver.succeeded_at)?;
-        let reason =
-            describe_failure(&self.layout, receiver.failure.as_deref().unwrap_or_default());
+        let reason = describe_failure(&self.layout, receiver.failure.as_ref());
         Some((self.timed_text("devices-failed", time), reason))
     }
 
@@ -149,11 +148,11 @@ impl DevicesPage<'_> {
     /// Returns the reason why the last attempt failed.
     fn delivery_failure(&self, listed: &ListedDelivery) -> Option<String> {
         let LoggedDelivery { error, outcome, status, .. } = &listed.delivery;
-        let error = error.as_deref()?;
+        let error = error.as_ref()?;
         if *outcome == Some(DeliveryOutcome::Removed) && status.is_some() {
             return Some(self.layout.text("devices-error-gone").into_owned());
         }
-        Some(describe_failure(&self.layout, error))
+        Some(describe_failure(&self.layout, Some(error)))
     }
 
     /// Returns the time of the next attempt, if an earlier one failed.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use belfry_core::push::attempt_error::AttemptError;
 use jiff::Timestamp;
 
 use super::DeliveryOutcome;
@@ -30,7 +31,7 @@ pub struct AttemptRecord {
     /// The HTTP status of the response, if there was one.
     pub status: Option<u16>,
     /// Why the attempt failed.
-    pub error: Option<String>,
+    pub error: Option<AttemptError>,
 }
 
 impl Store {
@@ -87,14 +88,14 @@ fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
          denied_count = denied_count + $denials, denied_since = case when $denials = 0 \
          then denied_since else coalesce(denied_since, $now) end where account_id = $account and id = $receiver \
          and exists (select 1 from deliveries where id = $id and claim = $claim)",
-        [account, receiver, id, claim, error = error.as_deref(), denials, now]
+        [account, receiver, id, claim, error = error.clone(), denials, now]
     )
 }
 
 /// Returns the statement that stores the result of a delivery.
 fn delivery_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
     let (id, claim) = (attempt.key.id.as_str(), attempt.key.claim.as_str());
-    let (status, error) = (attempt.status.map(i64::from), attempt.error.as_deref());
+    let (status, error) = (attempt.status.map(i64::from), attempt.error.clone());
     match attempt.result {
         DeliveryResult::Finished(outcome) => sql!(
             "update deliveries set outcome = $outcome, finished_at = $now, \

@@ -1,5 +1,6 @@
 //! The delivery log of an account, and the state of the queue.
 
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::DeliveryDetails;
 use jiff::Timestamp;
 
@@ -70,7 +71,7 @@ pub struct LoggedDelivery {
     /// The HTTP status of the last response.
     pub status: Option<i64>,
     /// Why the last attempt failed.
-    pub error: Option<String>,
+    pub error: Option<AttemptError>,
     /// The time at which it finished.
     pub finished_at: Option<Timestamp>,
 }

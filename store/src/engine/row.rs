@@ -3,6 +3,7 @@
 use belfry_core::account::Role;
 use belfry_core::oauth::client::{AuthMethod, Issuer, Registrar};
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::Protocol;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use belfry_core::user_agent::UserAgent;
@@ -198,6 +199,18 @@ impl From<Protocol> for Value {
 impl FromValue for Protocol {
     fn from_value(value: Value) -> Option<Self> {
         Self::from_name(&String::from_value(value)?)
+    }
+}
+
+impl From<AttemptError> for Value {
+    fn from(error: AttemptError) -> Self {
+        error.to_code().into()
+    }
+}
+
+impl FromValue for AttemptError {
+    fn from_value(value: Value) -> Option<Self> {
+        Some(Self::from_code(&String::from_value(value)?))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use askama::Template;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::DeliveryDetails;
 use belfry_core::push::pusher::PendingAck;
 use belfry_core::push::receiver::{
@@ -70,47 +71,48 @@ fn sample_devices(app: &str) -> Vec<ListedReceiver> {
         token_app: Some(app.to_owned()),
         is_live: true,
     };
-    let sample_pusher = |id: i64, kind: PusherKind, enabled: bool, failure: Option<&str>| {
-        let pusher = Pusher {
-            kind,
-            app_id: "org.example.app".to_owned(),
-            pushkey: String::new(),
-            app_display_name: if id == 2 { "Element" } else { " " }.to_owned(),
-            device_display_name: "Pixel 9".to_owned(),
-            profile_tag: None,
-            lang: "en".to_owned(),
-            data: serde_json::Map::new(),
-            enabled,
-            append: false,
+    let sample_pusher =
+        |id: i64, kind: PusherKind, enabled: bool, failure: Option<AttemptError>| {
+            let pusher = Pusher {
+                kind,
+                app_id: "org.example.app".to_owned(),
+                pushkey: String::new(),
+                app_display_name: if id == 2 { "Element" } else { " " }.to_owned(),
+                device_display_name: "Pixel 9".to_owned(),
+                profile_tag: None,
+                lang: "en".to_owned(),
+                data: serde_json::Map::new(),
+                enabled,
+                append: false,
+            };
+            let receiver = StoredReceiver {
+                id,
+                protocol: pusher.protocol(),
+                document: ReceiverDocument::Pusher(pusher),
+                origin: "https://matrix.example:8448".to_owned(),
+                pending_ack: (id == 3).then(|| PendingAck {
+                    digest: Sha256Digest::compute(""),
+                    expires_at: timestamp(1_800_000_000),
+                }),
+                succeeded_at: None,
+                failed_at: failure.is_some().then(|| timestamp(1_799_999_000)),
+                failure,
+                ..subscription.receiver.clone()
+            };
+            ListedReceiver { receiver, token_app: None, ..subscription.clone() }
         };
-        let receiver = StoredReceiver {
-            id,
-            protocol: pusher.protocol(),
-            document: ReceiverDocument::Pusher(pusher),
-            origin: "https://matrix.example:8448".to_owned(),
-            pending_ack: (id == 3).then(|| PendingAck {
-                digest: Sha256Digest::compute(""),
-                expires_at: timestamp(1_800_000_000),
-            }),
-            succeeded_at: None,
-            failed_at: failure.map(|_| timestamp(1_799_999_000)),
-            failure: failure.map(str::to_owned),
-            ..subscription.receiver.clone()
-        };
-        ListedReceiver { receiver, token_app: None, ..subscription.clone() }
-    };
     let mut devices = vec![
         subscription.clone(),
-        sample_pusher(2, PusherKind::Http, true, Some("status 503")),
+        sample_pusher(2, PusherKind::Http, true, Some(AttemptError::Status(503))),
         sample_pusher(3, PusherKind::WebPush, true, None),
-        sample_pusher(4, PusherKind::Http, false, Some("status 403")),
+        sample_pusher(4, PusherKind::Http, false, Some(AttemptError::Status(403))),
     ];
     for (error, id) in [
-        "the server did not respond in time",
-        "the server does not accept connections",
-        "the address is in a private or reserved network",
-        "status 429",
-        "its VAPID key is not known yet",
+        AttemptError::Timeout,
+        AttemptError::Refused,
+        AttemptError::ForbiddenAddress,
+        AttemptError::Status(429),
+        AttemptError::VapidKeyUnknown,
     ]
     .into_iter()
     .zip(5..)
@@ -125,31 +127,30 @@ fn sample_deliveries() -> Vec<ListedDelivery> {
     use DeliveryOutcome::{Delivered, Dropped, Expired, Removed};
     let rule = Rule { rule_id: ".m.rule.message".to_owned(), ..Rule::default() };
     let builtin_rule = Some((RuleKind::Underride, rule));
-    let sample_delivery =
-        |event_id: &str, receiver_id: i64, outcome, failure: Option<(i64, &str)>| {
-            let is_waiting = Option::is_none(&outcome);
-            let delivery = LoggedDelivery {
-                receiver_id,
-                event_id: event_id.to_owned(),
-                details: DeliveryDetails::default(),
-                created_at: timestamp(1_799_990_000),
-                expires_at: timestamp(1_800_090_000),
-                due_at: timestamp(1_800_000_600),
-                attempts: i64::from(failure.is_some()),
-                outcome,
-                status: failure.map(|(status, _)| status),
-                error: failure.map(|(_, error)| error.to_owned()),
-                finished_at: (!is_waiting).then(|| timestamp(1_799_999_700)),
-            };
-            ListedDelivery { delivery, rule: None }
+    let sample_delivery = |event_id: &str, receiver_id: i64, outcome, status: Option<u16>| {
+        let is_waiting = Option::is_none(&outcome);
+        let delivery = LoggedDelivery {
+            receiver_id,
+            event_id: event_id.to_owned(),
+            details: DeliveryDetails::default(),
+            created_at: timestamp(1_799_990_000),
+            expires_at: timestamp(1_800_090_000),
+            due_at: timestamp(1_800_000_600),
+            attempts: i64::from(status.is_some()),
+            outcome,
+            status: status.map(i64::from),
+            error: status.map(AttemptError::Status),
+            finished_at: (!is_waiting).then(|| timestamp(1_799_999_700)),
         };
+        ListedDelivery { delivery, rule: None }
+    };
     let event = "$8jrlYsRYkM3bJKvVBcJ0Qb0Vdn";
     vec![
         sample_delivery("test-0123456789abcdef", 1, None, None),
         ListedDelivery { rule: builtin_rule, ..sample_delivery(event, 1, Some(Delivered), None) },
-        sample_delivery("42", 2, None, Some((503, "status 503"))),
+        sample_delivery("42", 2, None, Some(503)),
         sample_delivery("ack", 3, Some(Expired), None),
-        sample_delivery("43", 4, Some(Dropped), Some((413, "status 413"))),
-        sample_delivery("44", 99, Some(Removed), Some((410, "status 410"))),
+        sample_delivery("43", 4, Some(Dropped), Some(413)),
+        sample_delivery("44", 99, Some(Removed), Some(410)),
     ]
 }

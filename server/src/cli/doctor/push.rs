@@ -9,8 +9,10 @@ use std::path::Path;
 
 use axum::http::HeaderMap;
 use belfry_core::push::address::PushAddressPolicy;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
-use belfry_delivery::outbound::{OutboundClient, OutboundError, OutboundOptions};
+use belfry_core::push::receiver::Protocol;
+use belfry_delivery::outbound::{OutboundClient, OutboundOptions};
 use belfry_delivery::vapid_keys::is_readable;
 use belfry_runtime::certificate::verifier::system_authorities;
 use belfry_runtime::clock::{Clock, SystemClock};
@@ -175,24 +177,27 @@ async fn check_connections(config: &Config, mut origins: Vec<String>, report: &m
     let addresses = PushAddressPolicy::new(config.push.allowed_networks.clone());
     let client = OutboundClient::new(OutboundOptions::new(addresses.clone(), authorities));
     let responses = join_all(origins.iter().map(async |origin| {
-        let endpoint = Endpoint::parse(origin, &addresses).map_err(|_| OutboundError::Forbidden)?;
+        let endpoint =
+            Endpoint::parse(origin, &addresses).map_err(|_| AttemptError::ForbiddenAddress)?;
         let response = client.post(&endpoint, HeaderMap::new(), Bytes::new()).await?;
         Ok(response.status().as_u16())
     }))
     .await;
     let is_any_reachable = responses.iter().any(Result::is_ok);
     for (origin, response) in origins.iter().zip(responses) {
-        match response {
+        let error = match response {
             Ok(status) => {
                 report.ok("push services", format!("{origin} responds, status {status}"));
+                continue;
             }
-            // Users choose the origins, so some may no longer exist.
-            Err(error) if is_any_reachable => {
-                report.warn("push services", format!("{origin}: {error}"), advise_on_error(error));
-            }
-            Err(error) => {
-                report.fail("push services", format!("{origin}: {error}"), advise_on_error(error));
-            }
+            Err(error) => error,
+        };
+        let advice = advise_on_error(&error, Protocol::WebPush).unwrap_or_default();
+        // Users choose the origins, so some may no longer exist.
+        if is_any_reachable {
+            report.warn("push services", format!("{origin}: {error}"), &advice);
+        } else {
+            report.fail("push services", format!("{origin}: {error}"), &advice);
         }
     }
 }

@@ -13,7 +13,7 @@ use belfry_store::{
 use clap::Args;
 use jiff::Timestamp;
 
-use super::advice::advise_on_delivery;
+use super::advice::advise_on_error;
 use super::list::format_app;
 use super::{not_found_error, read_sealing_key};
 use crate::cli::CliError;
@@ -123,7 +123,7 @@ fn find_refusal(row: &ListedReceiver, sealing_key: &SealingKey) -> Option<&'stat
         ReceiverState::Unacknowledged => {
             Some("its client has not acknowledged it yet; after 5 minutes, it must register again")
         }
-        ReceiverState::Disabled => Some("its client has turned it off"),
+        ReceiverState::Disabled => Some("the client has disabled the pusher"),
         // The server would remove the receiver, although a copy of the key may exist.
         ReceiverState::Active if is_lost => Some(
             "its keys were sealed with a different sealing key, and the next message removes it; \
@@ -172,11 +172,11 @@ impl TestState {
             return "not delivered: the account was deleted".to_owned();
         };
         let LoggedDelivery { attempts, outcome, due_at, .. } = delivery;
-        let advice = match advise_on_delivery(delivery, &row.receiver) {
-            "" => String::new(),
-            advice => format!("; {advice}"),
-        };
-        let error = delivery.error.as_deref();
+        let advice =
+            delivery.error.as_ref().and_then(|error| advise_on_error(error, row.receiver.protocol));
+        let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
+        let error = delivery.error.as_ref().map(ToString::to_string);
+        let error = error.as_deref();
         match outcome {
             Some(DeliveryOutcome::Delivered) => {
                 let status = delivery.status.unwrap_or_default();

@@ -1,41 +1,30 @@
 //! Descriptions of failed attempts, for users.
 
-use belfry_delivery::outbound::OutboundError;
+use belfry_core::push::attempt_error::AttemptError;
 
 use crate::language::Argument;
 use crate::pages::Layout;
 
-/// Returns a sentence for the stored error of an attempt.
-pub(super) fn describe_failure(layout: &Layout<'_>, error: &str) -> String {
-    let status = error.strip_prefix("status ").and_then(|status| status.parse::<u16>().ok());
-    let key = match status {
-        Some(401 | 403) => "devices-error-denied",
-        Some(408) => "devices-error-timeout",
-        Some(429) => "devices-error-busy",
-        Some(status) => {
-            let is_rejection = (400..500).contains(&status);
+/// Returns a sentence for the error of an attempt.
+pub(super) fn describe_failure(layout: &Layout<'_>, error: Option<&AttemptError>) -> String {
+    use AttemptError as E;
+    let key = match error {
+        Some(E::Status(401 | 403)) => "devices-error-denied",
+        Some(E::Status(408) | E::Timeout) => "devices-error-timeout",
+        Some(E::Status(429)) => "devices-error-busy",
+        Some(E::Status(status)) => {
+            let is_rejection = (400..500).contains(status);
             let key = if is_rejection { "devices-error-rejected" } else { "devices-error-status" };
             let status = status.to_string();
             return layout.language.text_with(key, "status", Argument::Trusted(&status));
         }
-        None => connection_error_key(error),
+        Some(E::Dns | E::Refused | E::Tls | E::Certificate | E::Protocol) => {
+            "devices-error-unreachable"
+        }
+        Some(E::ForbiddenAddress) => "devices-error-forbidden",
+        _ => "devices-error-other",
     };
     layout.text(key).into_owned()
-}
-
-/// Returns the message key for an error without a response.
-fn connection_error_key(error: &str) -> &'static str {
-    use OutboundError::{Certificate, Connect, Forbidden, Lookup, Protocol, Timeout, Tls};
-    let is_any = |errors: &[OutboundError]| errors.iter().any(|known| known.to_string() == error);
-    if is_any(&[Timeout]) {
-        "devices-error-timeout"
-    } else if is_any(&[Lookup, Connect, Tls, Certificate, Protocol]) {
-        "devices-error-unreachable"
-    } else if is_any(&[Forbidden]) {
-        "devices-error-forbidden"
-    } else {
-        "devices-error-other"
-    }
 }
 
 #[cfg(test)]
@@ -45,27 +34,29 @@ mod tests {
 
     #[test]
     fn errors_are_described_in_words() {
+        use AttemptError::{
+            Certificate, ForbiddenAddress, Refused, Status, Timeout, VapidKeyUnknown,
+        };
+        let denied = "The push service does not accept messages from this server.";
         let unreachable = "The push service cannot be reached.";
+        let forbidden = "This server may not connect to the address of the push service.";
         for (error, expected) in [
-            ("status 401", "The push service does not accept messages from this server."),
-            ("status 403", "The push service does not accept messages from this server."),
-            ("status 404", "The push service rejected the message (status 404)."),
-            ("status 413", "The push service rejected the message (status 413)."),
-            ("status 408", "The push service did not respond in time."),
-            ("status 429", "The push service is overloaded and asks this server to wait."),
-            ("status 301", "The push service reports an error (status 301)."),
-            ("status 503", "The push service reports an error (status 503)."),
-            (&OutboundError::Timeout.to_string(), "The push service did not respond in time."),
-            (&OutboundError::Connect.to_string(), unreachable),
-            (&OutboundError::Certificate.to_string(), unreachable),
-            (
-                &OutboundError::Forbidden.to_string(),
-                "This server may not connect to the address of the push service.",
-            ),
-            ("its VAPID key is not known yet", "The message could not be sent."),
-            ("", "The message could not be sent."),
+            (Status(401), denied),
+            (Status(403), denied),
+            (Status(404), "The push service rejected the message (status 404)."),
+            (Status(413), "The push service rejected the message (status 413)."),
+            (Status(408), "The push service did not respond in time."),
+            (Status(429), "The push service is overloaded and asks this server to wait."),
+            (Status(301), "The push service reports an error (status 301)."),
+            (Status(503), "The push service reports an error (status 503)."),
+            (Timeout, "The push service did not respond in time."),
+            (Refused, unreachable),
+            (Certificate, unreachable),
+            (ForbiddenAddress, forbidden),
+            (VapidKeyUnknown, "The message could not be sent."),
         ] {
-            assert_eq!(describe_failure(&sample_layout(), error), expected, "{error}");
+            assert_eq!(describe_failure(&sample_layout(), Some(&error)), expected, "{error}");
         }
+        assert_eq!(describe_failure(&sample_layout(), None), "The message could not be sent.");
     }
 }

@@ -210,7 +210,7 @@ async fn a_receiver_that_gets_no_messages_is_not_tested() {
         fixture.workspace.run(&["push", "remove", id]);
     };
     fixture.set_pusher(&json!({ "enabled": false }), &service.url).await;
-    test_only_receiver("disabled", "its client has turned it off");
+    test_only_receiver("disabled", "the client has disabled the pusher");
     let (key, auth) = crate::delivery::client_keys();
     let data = json!({ "url": format!("{}/x", service.url), "auth": auth });
     let web_push = json!({ "kind": "webpush", "pushkey": key, "data": data });

@@ -1,6 +1,7 @@
 //! VAPID keys: a key that is added while the server runs, and keys sealed with a lost sealing key.
 
 use axum::http::StatusCode;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::{Protocol, ReceiverSecrets};
 use belfry_delivery::sealed::seal_secrets;
 use belfry_delivery::vapid_keys::{LoadKeysError, OnLostKey, VapidKeys, add_key};
@@ -77,7 +78,7 @@ async fn a_message_waits_until_the_key_of_its_receiver_is_known() {
     fixture.mention("alice", 1).await;
     let delivery = fixture.wait_for_attempts("alice", 1).await;
     assert_eq!(delivery.outcome, None);
-    assert_eq!(delivery.error.as_deref(), Some("its VAPID key is not known yet"));
+    assert_eq!(delivery.error, Some(AttemptError::VapidKeyUnknown));
     fixture.reload_keys().await;
     fixture.service.clock.advance(60);
     push_service.wait_for(1).await;

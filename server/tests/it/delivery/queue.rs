@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_delivery::worker::MAX_IN_FLIGHT;
 use belfry_store::{DeliveryOutcome, Lane, LoggedDelivery};
 use futures_util::stream;
@@ -251,8 +252,8 @@ async fn a_message_that_waits_for_a_disabled_pusher_is_not_sent(fixture: Deliver
     fixture.service.clock.advance(600);
     fixture.wait_until_idle().await;
     let delivery = fixture.delivery_log("alice").await.remove(0);
-    let expected = (Some(DeliveryOutcome::Dropped), Some("its client has turned it off"));
-    assert_eq!((delivery.outcome, delivery.error.as_deref()), expected);
+    let expected = (Some(DeliveryOutcome::Dropped), Some(AttemptError::Disabled));
+    assert_eq!((delivery.outcome, delivery.error), expected);
     assert_eq!(gateway.requests().len(), 1);
 }
 

@@ -113,5 +113,5 @@ async fn a_receiver_whose_secrets_were_sealed_with_a_lost_key_is_removed_by_its_
     let account_and_origin = (&events[0]["account"], &events[0]["origin"]);
     assert_eq!(account_and_origin, (&json!("alice"), &json!("server")));
     let detail = events[0]["detail"].as_str().unwrap();
-    assert!(detail.contains("sealed with a different key"), "{detail}");
+    assert!(detail.contains("sealed with a different sealing key"), "{detail}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_store::test_support::any_events;
 use belfry_store::{
     AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, Lane, NewReceiver, Store,
@@ -124,10 +125,10 @@ pub(crate) async fn a_released_delivery_can_be_claimed_immediately(store: Store)
 
 pub(crate) async fn the_results_of_attempts_are_stored_in_the_receiver(store: Store) {
     add_deliveries(&store, &["$1"]).await;
-    let attempt = async |now: i64, result, error: Option<&str>| {
+    let attempt = async |now: i64, result, error: Option<AttemptError>| {
         let claimed = claim(&store, "c", now).await;
         let [claimed] = &claimed[..] else { panic!("{claimed:?}") };
-        let (status, error) = (Some(503), error.map(str::to_owned));
+        let status = Some(503);
         let result = AttemptRecord { key: claimed.key.clone(), result, status, error };
         store.record_attempts(&[result], timestamp(now)).await.unwrap();
         let receiver = store.receiver(7, 5).await.unwrap().unwrap();
@@ -137,18 +138,18 @@ pub(crate) async fn the_results_of_attempts_are_stored_in_the_receiver(store: St
     };
     let retry = |now: i64| DeliveryResult::Retry(timestamp(now));
     let denied = |now: i64| DeliveryResult::Denied(timestamp(now));
-    let text = |text: &str| Some(text.to_owned());
-    let (state, failure, denied_count) = attempt(NOW, retry(NOW + 1), Some("status")).await;
-    assert_eq!((state, failure, denied_count), ([None, Some(0), None], text("status"), 0));
-    let (state, failure, denied_count) = attempt(NOW + 1, denied(NOW + 2), Some("denied")).await;
-    assert_eq!((state, failure, denied_count), ([None, Some(1), Some(1)], text("denied"), 1));
-    let (state, _, denied_count) = attempt(NOW + 2, denied(NOW + 3), Some("denied")).await;
+    let (timeout, denial) = (Some(AttemptError::Timeout), Some(AttemptError::Status(403)));
+    let (state, failure, denied_count) = attempt(NOW, retry(NOW + 1), timeout.clone()).await;
+    assert_eq!((state, failure, denied_count), ([None, Some(0), None], timeout, 0));
+    let (state, failure, denied_count) = attempt(NOW + 1, denied(NOW + 2), denial.clone()).await;
+    assert_eq!((state, failure, denied_count), ([None, Some(1), Some(1)], denial.clone(), 1));
+    let (state, _, denied_count) = attempt(NOW + 2, denied(NOW + 3), denial.clone()).await;
     assert_eq!((state, denied_count), ([None, Some(2), Some(1)], 2));
     let log = store.delivery_log(7, None, 1).await.unwrap();
     assert_eq!((log[0].attempts, log[0].status), (3, Some(503)));
-    assert_eq!((log[0].error.as_deref(), log[0].outcome), (Some("denied"), None));
+    assert_eq!((&log[0].error, log[0].outcome), (&denial, None));
     let (state, failure, denied_count) = attempt(NOW + 3, DELIVERED, None).await;
-    assert_eq!((state, failure, denied_count), ([Some(3), Some(2), None], text("denied"), 0));
+    assert_eq!((state, failure, denied_count), ([Some(3), Some(2), None], denial, 0));
 }
 
 pub(crate) async fn deliveries_to_a_receiver_that_is_not_live_are_removed(store: Store) {
