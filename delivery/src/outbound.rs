@@ -54,7 +54,8 @@ pub struct OutboundOptions {
     pub addresses: PushAddressPolicy,
     /// The authorities of the servers' certificates.
     pub authorities: Arc<RootCertStore>,
-    /// Maximum time from the start of a request to the last byte of its response.
+    /// Maximum time from the start of a request to the last byte of its response, and to establish
+    /// a connection.
     pub timeout: Duration,
     /// Resolves names.
     pub resolve: Resolve,
@@ -81,7 +82,7 @@ impl OutboundClient {
     /// Creates a client. It must be used in a tokio runtime.
     pub fn new(options: OutboundOptions) -> Self {
         let OutboundOptions { addresses, authorities, timeout, resolve } = options;
-        let connector = Connector::new(addresses, authorities, Lookups::new(resolve));
+        let connector = Connector::new(addresses, authorities, Lookups::new(resolve), timeout);
         let http = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())

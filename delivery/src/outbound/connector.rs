@@ -38,6 +38,8 @@ pub(super) struct Connector {
     addresses: PushAddressPolicy,
     lookups: Lookups,
     tls: TlsConnector,
+    /// Maximum time to look up a host, connect to it and complete the TLS handshake.
+    timeout: Duration,
 }
 
 impl Connector {
@@ -45,11 +47,12 @@ impl Connector {
         addresses: PushAddressPolicy,
         authorities: Arc<RootCertStore>,
         lookups: Lookups,
+        timeout: Duration,
     ) -> Self {
         let mut tls =
             ClientConfig::builder().with_root_certificates(authorities).with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Self { addresses, lookups, tls: TlsConnector::from(Arc::new(tls)) }
+        Self { addresses, lookups, tls: TlsConnector::from(Arc::new(tls)), timeout }
     }
 
     async fn connect(self, uri: Uri) -> Result<OutboundStream, AttemptError> {
@@ -94,8 +97,8 @@ async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, 
         let connect = TcpStream::connect((*address, port));
         if let Ok(Ok(stream)) = tokio::time::timeout(CONNECT_TIMEOUT, connect).await {
             // With Nagle's algorithm, the second segment of a small request would wait for an
-            // acknowledgement.
-            stream.set_nodelay(true).map_err(|_| AttemptError::Refused)?;
+            // acknowledgement. If it cannot be turned off, the connection is only slower.
+            drop(stream.set_nodelay(true));
             return Ok(stream);
         }
     }
@@ -112,7 +115,10 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        self.clone().connect(uri).boxed()
+        // The timeout of the request is not enough: if a pooled connection becomes available first,
+        // the HTTP client finishes this one in the background.
+        let connect = tokio::time::timeout(self.timeout, self.clone().connect(uri));
+        connect.map(|result| result.unwrap_or(Err(AttemptError::Timeout))).boxed()
     }
 }
 

@@ -1,16 +1,24 @@
 //! Servers that violate the protocol, respond slowly or send too much.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_delivery::outbound::{OutboundClient, OutboundOptions};
 use bytes::Bytes;
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
 use rcgen::date_time_ymd;
 use rustls::RootCertStore;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::server::{LOOPBACK, TestServer, accept, endpoint_at, post};
 
@@ -198,6 +206,53 @@ async fn an_incomplete_tls_handshake_fails_or_times_out() {
         let result = post(&options_for(&server, &error), &endpoint_at(port)).await;
         assert_eq!(result.unwrap_err(), error, "{error:?}");
     }
+}
+
+/// Two requests start two connections. The first serves both, so no request waits for the second.
+#[tokio::test]
+async fn a_connection_that_no_request_needs_is_closed_if_its_handshake_stalls() {
+    static HAS_SECOND: Semaphore = Semaphore::const_new(0);
+    let server = TestServer::start_with(
+        &["http/1.1"],
+        |_| {},
+        async |stream| {
+            let service = service_fn(async |_: Request<Incoming>| {
+                let _permit = HAS_SECOND.acquire().await.unwrap();
+                Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+            });
+            let server = auto::Builder::new(TokioExecutor::new());
+            drop(server.serve_connection(TokioIo::new(stream), service).await);
+        },
+    )
+    .await;
+    let (closed_sender, mut closed) = mpsc::channel(1);
+    let (count, server_port) = (Arc::new(AtomicUsize::new(0)), server.port);
+    let (port, _) = accept(move |mut stream| {
+        let (count, closed_sender) = (Arc::clone(&count), closed_sender.clone());
+        async move {
+            if count.fetch_add(1, Ordering::SeqCst) == 0 {
+                let mut server = TcpStream::connect((LOOPBACK, server_port)).await.unwrap();
+                drop(copy_bidirectional(&mut stream, &mut server).await);
+            } else {
+                HAS_SECOND.add_permits(1);
+                drop(stream.read_to_end(&mut Vec::new()).await);
+                closed_sender.send(()).await.unwrap();
+            }
+        }
+    })
+    .await;
+    let mut options = server.options();
+    options.timeout = Duration::from_secs(5);
+    let client = OutboundClient::new(options);
+    let endpoint = endpoint_at(port);
+    let post = || client.post(&endpoint, HeaderMap::new(), Bytes::new());
+    let (first, second) = tokio::join!(post(), post());
+    assert_eq!(
+        (first.unwrap().status(), second.unwrap().status()),
+        (StatusCode::OK, StatusCode::OK)
+    );
+    let closed = tokio::time::timeout(Duration::from_mins(1), closed.recv()).await;
+    assert_eq!(closed, Ok(Some(())), "the second connection is still open");
 }
 
 #[tokio::test]
