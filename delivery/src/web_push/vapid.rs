@@ -28,7 +28,7 @@ pub struct VapidKey {
 pub struct VapidKeyError;
 
 /// A signed token that identifies the sender to the push service of one origin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct VapidToken {
     token: String,
     public_key: String,
@@ -97,6 +97,12 @@ impl fmt::Debug for VapidKey {
     }
 }
 
+impl fmt::Debug for VapidToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VapidToken").field("expires_at", &self.expires_at).finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
@@ -132,6 +138,7 @@ mod tests {
         let standard = format!("vapid t={}, k={}", token.token, key.public_key());
         assert_eq!(token.authorization(Encoding::Aes128Gcm), standard);
         assert_eq!(token.authorization(Encoding::AesGcm), format!("WebPush {}", token.token));
+        assert!(!format!("{token:?}").contains(&token.token), "a secret");
     }
 
     #[test]
