@@ -1,6 +1,7 @@
-//! Sealing of the receivers' secrets, the content of messages and the private keys in the database.
-//! A sealed value can be opened only for its own row.
+//! Encryption of the receivers' secrets, the content of messages and the private VAPID keys in the
+//! database with the sealing key. A sealed value can be opened only for its own row.
 
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::Message;
 use belfry_core::push::receiver::ReceiverSecrets;
 use belfry_runtime::sealing::SealingKey;
@@ -17,14 +18,16 @@ pub fn seal_secrets(
     seal_json(key, &receiver_context(account_id, receiver_id), secrets)
 }
 
-/// Opens the secrets of a receiver; `None` if they were sealed with a different key.
+/// Opens the secrets of a receiver. Fails with [`AttemptError::SecretsSealingKey`] if they were
+/// sealed with a different sealing key.
 pub fn open_secrets(
     key: &SealingKey,
     account_id: i64,
     receiver_id: i64,
     sealed: &str,
-) -> Option<ReceiverSecrets> {
-    open_json(key, &receiver_context(account_id, receiver_id), sealed)
+) -> Result<ReceiverSecrets, AttemptError> {
+    let json = key.open(&receiver_context(account_id, receiver_id), sealed);
+    parse_json(&json.ok_or(AttemptError::SecretsSealingKey)?)
 }
 
 /// Seals the content of a message.
@@ -32,9 +35,15 @@ pub fn seal_message(key: &SealingKey, message_id: &str, message: &Message) -> St
     seal_json(key, &message_context(message_id), message)
 }
 
-/// Opens the content of a message; `None` if it was sealed with a different key.
-pub fn open_message(key: &SealingKey, message_id: &str, sealed: &str) -> Option<Message> {
-    open_json(key, &message_context(message_id), sealed)
+/// Opens the content of a message. Fails with [`AttemptError::MessageSealingKey`] if it was sealed
+/// with a different sealing key.
+pub fn open_message(
+    key: &SealingKey,
+    message_id: &str,
+    sealed: &str,
+) -> Result<Message, AttemptError> {
+    let json = key.open(&message_context(message_id), sealed);
+    parse_json(&json.ok_or(AttemptError::MessageSealingKey)?)
 }
 
 /// Seals the PKCS #8 document of a VAPID key.
@@ -42,7 +51,8 @@ pub(crate) fn seal_vapid_key(key: &SealingKey, public_key: &str, document: &[u8]
     key.seal(&vapid_context(public_key), document)
 }
 
-/// Opens the PKCS #8 document of a VAPID key; `None` if it was sealed with a different key.
+/// Opens the PKCS #8 document of a VAPID key; `None` if it was sealed with a different
+/// sealing key.
 pub(crate) fn open_vapid_key(key: &SealingKey, public_key: &str, sealed: &str) -> Option<Vec<u8>> {
     key.open(&vapid_context(public_key), sealed)
 }
@@ -64,6 +74,33 @@ fn seal_json(key: &SealingKey, context: &str, value: &impl Serialize) -> String 
     key.seal(context, &json)
 }
 
-fn open_json<T: DeserializeOwned>(key: &SealingKey, context: &str, sealed: &str) -> Option<T> {
-    serde_json::from_slice(&key.open(context, sealed)?).ok()
+fn parse_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, AttemptError> {
+    serde_json::from_slice(json).map_err(|_| AttemptError::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_of_a_different_version_is_distinguished_from_a_different_sealing_key() {
+        let (key, other_key) = (SealingKey::random(), SealingKey::random());
+        let secrets = ReceiverSecrets { auth: Some("auth".to_owned()), ..Default::default() };
+        let sealed = seal_secrets(&key, 1, 2, &secrets);
+        assert_eq!(open_secrets(&key, 1, 2, &sealed), Ok(secrets));
+        for (key, receiver_id) in [(&other_key, 2), (&key, 3)] {
+            let result = open_secrets(key, 1, receiver_id, &sealed);
+            assert_eq!(result, Err(AttemptError::SecretsSealingKey));
+        }
+        let later_form = seal_json(&key, &receiver_context(1, 2), &["later"]);
+        assert_eq!(open_secrets(&key, 1, 2, &later_form), Err(AttemptError::Malformed));
+
+        let message = Message::Ack { app_id: "app".to_owned(), ack_token: "token".to_owned() };
+        let sealed = seal_message(&key, "id", &message);
+        assert_eq!(open_message(&key, "id", &sealed), Ok(message));
+        let result = open_message(&other_key, "id", &sealed);
+        assert_eq!(result, Err(AttemptError::MessageSealingKey));
+        let later_form = seal_json(&key, &message_context("id"), &["later"]);
+        assert_eq!(open_message(&key, "id", &later_form), Err(AttemptError::Malformed));
+    }
 }

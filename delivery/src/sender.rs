@@ -114,7 +114,7 @@ impl Sender {
             Err(error) => Err(error),
         };
         let mut attempt = match response {
-            Ok(response) => Attempt::from_response(&response, &delivery.receiver, now),
+            Ok(response) => Attempt::from_response(&response, &delivery.receiver, self.clock.now()),
             Err(error) => Attempt::from_error(error),
         };
         attempt.duration = start.elapsed();
@@ -129,8 +129,7 @@ impl Sender {
         let receiver = &delivery.receiver;
         let endpoint = Endpoint::parse(receiver.document.endpoint(), &self.addresses)
             .map_err(|_| AttemptError::Url)?;
-        let message = open_message(&self.sealing_key, &delivery.key.message_id, &delivery.content)
-            .ok_or(AttemptError::MessageSealingKey)?;
+        let message = open_message(&self.sealing_key, &delivery.key.message_id, &delivery.content)?;
         if !receiver.document.is_enabled() && !matches!(message, Message::Ack { .. }) {
             return Err(AttemptError::Disabled);
         }
@@ -161,8 +160,7 @@ impl Sender {
         let vapid_key = receiver.vapid_key.as_deref().unwrap_or_default();
         let vapid_token = self.vapid_keys.token(&endpoint.serialized_origin(), vapid_key, now)?;
         let secrets =
-            open_secrets(&self.sealing_key, receiver.account_id, receiver.id, &receiver.secrets);
-        let secrets = secrets.ok_or(AttemptError::SecretsSealingKey)?;
+            open_secrets(&self.sealing_key, receiver.account_id, receiver.id, &receiver.secrets)?;
         let (plaintext, public_key, encoding) = match &receiver.document {
             ReceiverDocument::Pusher(pusher) => {
                 (message.web_push_body(pusher, details), &pusher.pushkey, Encoding::Aes128Gcm)
@@ -214,9 +212,11 @@ fn verdict_without_response(error: &AttemptError) -> Verdict {
         E::Disabled | E::Url | E::ReceiverKind | E::TooLarge => Verdict::Dropped,
         // Another node or a later attempt may succeed. The lane does not pause, because the server
         // has not failed: even a forbidden address may only be that of one lookup.
-        E::MessageSealingKey | E::VapidKeyUnknown | E::Encryption | E::ForbiddenAddress => {
-            Verdict::Retry
-        }
+        E::MessageSealingKey
+        | E::Malformed
+        | E::VapidKeyUnknown
+        | E::Encryption
+        | E::ForbiddenAddress => Verdict::Retry,
         E::PushKeyRejected | E::Status(_) | E::Unknown(_) => Verdict::Retry,
         E::Dns | E::Refused | E::Tls | E::Certificate | E::Timeout | E::Protocol => {
             Verdict::Overloaded
@@ -228,5 +228,21 @@ fn urgency(message: &Message, details: &DeliveryDetails) -> &'static str {
     match message.urgency(details) {
         Urgency::High => "high",
         Urgency::Normal => "normal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lost_keys_delete_a_receiver_without_a_response() {
+        use AttemptError as E;
+        for error in [E::SecretsSealingKey, E::VapidSealingKey, E::ReceiverKeys] {
+            assert_eq!(verdict_without_response(&error), Verdict::ReceiverGone, "{error}");
+        }
+        for error in [E::Malformed, E::MessageSealingKey, E::VapidKeyUnknown] {
+            assert_eq!(verdict_without_response(&error), Verdict::Retry, "{error}");
+        }
     }
 }

@@ -62,6 +62,9 @@ attempt_errors! {
         "the receiver's VAPID key was sealed with a different sealing key",
     /// Another node has just added the VAPID key.
     VapidKeyUnknown = "vapid_key_unknown" "the receiver's VAPID key is not known yet",
+    /// The JSON of the message or of the receiver's secrets has a different form. A newer version may
+    /// have stored it.
+    Malformed = "malformed" "this version cannot read the message or the receiver's secrets",
     /// The client's public key or `auth` is invalid.
     ReceiverKeys = "receiver_keys" "the receiver's keys are invalid",
     /// Receivers of this kind do not get such messages.

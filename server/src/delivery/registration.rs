@@ -101,6 +101,6 @@ impl Delivery {
             open_secrets(&self.sealing_key, existing.account_id, existing.id, &existing.secrets);
         existing.pending_ack.is_none()
             && existing.document.is_same_device(document)
-            && opened_secrets.as_ref() == Some(secrets)
+            && opened_secrets.as_ref() == Ok(secrets)
     }
 }

@@ -47,6 +47,7 @@ pub(in crate::cli) fn advise_on_error(error: &AttemptError, protocol: Protocol) 
             "the server uses a different sealing key than this command: check secret_key_file"
                 .to_owned()
         }
+        E::Malformed => "check that every node runs the same version".to_owned(),
         E::Disabled | E::ReceiverKind | E::TooLarge | E::Encryption | E::Unknown(_) => return None,
     };
     Some(advice)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::{Protocol, ReceiverState};
 use belfry_delivery::sealed::open_secrets;
 use belfry_runtime::clock::{Clock, SystemClock};
@@ -115,7 +116,8 @@ fn find_refusal(row: &ListedReceiver, sealing_key: &SealingKey) -> Option<&'stat
     let StoredReceiver { account_id, id, protocol, secrets, .. } = &row.receiver;
     // A push gateway gets no secrets.
     let is_lost = *protocol != Protocol::Gateway
-        && open_secrets(sealing_key, *account_id, *id, secrets).is_none();
+        && open_secrets(sealing_key, *account_id, *id, secrets)
+            == Err(AttemptError::SecretsSealingKey);
     match row.state() {
         ReceiverState::Ended => {
             Some("its account or app is disabled, or its token is no longer valid")
@@ -126,7 +128,7 @@ fn find_refusal(row: &ListedReceiver, sealing_key: &SealingKey) -> Option<&'stat
         ReceiverState::Disabled => Some("the client has disabled the pusher"),
         // The server would remove the receiver, although a copy of the key may exist.
         ReceiverState::Active if is_lost => Some(
-            "its keys were sealed with a different sealing key, and the next message removes it; \
+            "its secrets were sealed with a different sealing key, and the next message removes it; \
              stop the server and put a copy of that key back",
         ),
         ReceiverState::Active => None,

@@ -81,7 +81,7 @@ async fn a_sealing_key_that_does_not_open_the_vapid_keys_is_reported() {
     report.assert_failed("sealing key", expected_text);
     // A test would remove the receiver.
     let (output, _) = fixture.run_failing_test(&[]);
-    assert!(output.contains(": not sent: its keys were sealed with a different sealing key"));
+    assert!(output.contains(": not sent: its secrets were sealed with a different sealing key"));
     assert_eq!(workspace.run(&["push", "log", "alice"]), "");
     let states = workspace.run_json(&["push", "key", "show"]);
     assert_eq!(
