@@ -27,8 +27,8 @@ use super::new_rows::RowOwner;
 use super::receivers::is_live;
 use super::{Change, Store, StoreError, to_json};
 
-/// Maximum number of waiting deliveries of a receiver. The statement contains it as a literal.
-pub const MAX_WAITING_PER_RECEIVER: usize = 100;
+/// Maximum number of waiting deliveries of a receiver.
+pub const MAX_WAITING_PER_RECEIVER: i64 = 100;
 
 /// A message to be stored with its deliveries.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct NewDelivery {
     pub dedup_key: Sha256Digest,
     /// The account of the receiver.
     pub account_id: i64,
-    /// The receiver.
+    /// The receiver's id, unique within the account.
     pub receiver_id: i64,
     /// The id of the event or notification.
     pub event_id: String,
@@ -136,13 +136,15 @@ impl Store {
         let accounts: Vec<i64> = accounts.into_iter().collect();
         let mut full_receivers = HashSet::new();
         for chunk in accounts.chunks(CHUNK_LEN) {
+            let mut values = Vec::from(pad_list(chunk));
+            values.push(MAX_WAITING_PER_RECEIVER.into());
             let select = Statement::new(
                 in_list!(
                     "select account_id, receiver_id from deliveries where outcome is null \
                      and account_id",
-                    " group by account_id, receiver_id having count(*) >= 100"
+                    " group by account_id, receiver_id having count(*) >= $51"
                 ),
-                pad_list(chunk).into(),
+                values,
             );
             for mut row in self.engine.read(select).await? {
                 full_receivers.insert((row.take()?, row.take()?));

@@ -14,22 +14,22 @@ use crate::{Change, Store, StoreError};
 /// Identifies a claimed delivery, its receiver and its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryKey {
-    /// The id.
+    /// The id of the delivery, which begins with the time at which it was stored.
     pub id: String,
-    /// The claim.
+    /// The random string of the claim. Results are stored only while the delivery has it.
     pub claim: String,
     /// The account of the receiver.
     pub account_id: i64,
-    /// The receiver.
+    /// The receiver's id, unique within the account.
     pub receiver_id: i64,
-    /// The message.
+    /// The random id of the message, which other deliveries may share.
     pub message_id: String,
 }
 
 /// A delivery that a node may send until its lease ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedDelivery {
-    /// The delivery.
+    /// Identifies the delivery and its claim.
     pub key: DeliveryKey,
     /// The rule, tweaks and counts.
     pub details: DeliveryDetails,
@@ -41,7 +41,7 @@ pub struct ClaimedDelivery {
     pub attempts: i64,
     /// The content of the message, sealed.
     pub content: String,
-    /// The receiver.
+    /// The receiver as it was when the delivery was claimed.
     pub receiver: StoredReceiver,
 }
 
@@ -91,8 +91,7 @@ macro_rules! finished_as {
 }
 
 impl Store {
-    /// The time for which a claim lasts, by the clock of the database. The statement contains it as
-    /// a literal.
+    /// The time for which a claim lasts, by the clock of the database.
     pub const LEASE: Duration = Duration::from_secs(30);
 
     /// Returns the origins of at most `limit` lanes that are not paused and have a due delivery
@@ -134,7 +133,7 @@ impl Store {
         // Rows are locked in the order of their ids, as in `record_attempts`, to avoid deadlocks.
         let update = sql!(
             concat!(
-                "update deliveries set claim = $claim, lease_until = unixepoch() + 30 \
+                "update deliveries set claim = $claim, lease_until = unixepoch() + $lease \
                  from (select due.id from (select id from deliveries where origin = $origin \
                  and finished_at is null and due_at <= $now and ",
                 is_unleased!(),
@@ -145,7 +144,7 @@ impl Store {
                 is_paused!(),
                 ")"
             ),
-            [origin, claim, limit, now]
+            [origin, claim, limit, now, lease = Self::LEASE.as_secs().cast_signed()]
         );
         let remove = sql!(
             concat!(

@@ -13,7 +13,7 @@ use crate::{Change, Store, StoreError};
 /// The result of sending a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryResult {
-    /// It has finished.
+    /// The delivery has finished, and no further attempt follows.
     Finished(DeliveryOutcome),
     /// The attempt failed, and the next one is at the given time.
     Retry(Timestamp),
@@ -24,9 +24,9 @@ pub enum DeliveryResult {
 /// The record of an attempt to send a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptRecord {
-    /// The delivery.
+    /// Identifies the delivery and its claim.
     pub key: DeliveryKey,
-    /// The result.
+    /// Whether and when another attempt follows.
     pub result: DeliveryResult,
     /// The HTTP status of the response, if there was one.
     pub status: Option<u16>,
@@ -86,7 +86,8 @@ fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
     sql!(
         "update receivers set failed_at = $now, failure = $error, \
          denied_count = denied_count + $denials, denied_since = case when $denials = 0 \
-         then denied_since else coalesce(denied_since, $now) end where account_id = $account and id = $receiver \
+         then denied_since else coalesce(denied_since, $now) end \
+         where account_id = $account and id = $receiver \
          and exists (select 1 from deliveries where id = $id and claim = $claim)",
         [account, receiver, id, claim, error = error.clone(), denials, now]
     )

@@ -12,7 +12,7 @@ use crate::engine::{Statement, sql};
 use crate::event_source::{event_columns, event_source, event_source_for};
 use crate::{Change, Store, StoreError, WriteOutcome, to_json};
 
-/// Maximum number of receivers of an account. The statements contain it as a literal.
+/// Maximum number of receivers of an account.
 pub const MAX_RECEIVERS: usize = 20;
 
 /// A receiver to be registered.
@@ -55,7 +55,7 @@ macro_rules! excess_receivers {
              and n.id = $id) order by case when ",
             is_live!("$now"),
             " then 0 else 1 end, coalesce(r.succeeded_at, r.created_at) desc, r.id desc \
-             limit 1000 offset 19) as excess"
+             limit 1000 offset $max_others) as excess"
         )
     };
 }
@@ -88,6 +88,8 @@ impl Store {
             "account_id = $account_id and id = $id and app_id = $app_id and push_key = $push_key",
             [account_id, id, app_id, push_key]
         );
+        // The new receiver is not among those that are counted.
+        let max_others = i64::try_from(MAX_RECEIVERS - 1).unwrap_or(i64::MAX);
         let excess = event_source!(
             concat!(
                 "cast($account_id as bigint) as account_id, cast(null as bigint) as app_id, \
@@ -95,7 +97,7 @@ impl Store {
                 excess_receivers!(),
                 ") as excess_of_account having count(*) > 0"
             ),
-            [account_id, id, app_id, push_key, now]
+            [account_id, id, app_id, push_key, now, max_others]
         );
         let delete_excess = sql!(
             concat!(
@@ -103,7 +105,7 @@ impl Store {
                 excess_receivers!(),
                 ")"
             ),
-            [account_id, id, app_id, push_key, now]
+            [account_id, id, app_id, push_key, now, max_others]
         );
         let excess_events = events.derive_event(
             AuditKind::ReceiverRemove,
