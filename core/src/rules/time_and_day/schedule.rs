@@ -26,9 +26,9 @@ pub struct LocalTime {
     pub time_of_day: TimeOfDay,
 }
 
-/// The time after which a schedule counts as endless: it repeats every week, and a change of the
-/// clocks shifts it by less than a week.
-const LONGEST_PERIOD: Duration = Duration::from_hours(14 * 24);
+/// How far `end_after` searches. A schedule repeats weekly, and a daylight-saving change shifts it by
+/// less than a week, so an interval that is still active after two weeks never ends.
+const MAX_SEARCH: Duration = Duration::from_hours(14 * 24);
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -53,7 +53,7 @@ impl Schedule {
         size_of_val(&*self.intervals)
     }
 
-    /// Returns the local time in the schedule's time zone.
+    /// Returns the day and minute of a time in the schedule's time zone.
     pub fn local_time(&self, now: Timestamp) -> LocalTime {
         let local = self.zone.to_datetime(now);
         let (hour, minute) = (local.hour().unsigned_abs(), local.minute().unsigned_abs());
@@ -77,32 +77,35 @@ impl Schedule {
     /// Intervals that follow each other count as one. Returns `None` if none includes `now`, or
     /// if the schedule never ends.
     pub fn end_after(&self, now: Timestamp) -> Option<Zoned> {
-        let latest_end = now.checked_add(LONGEST_PERIOD).ok()?;
+        let search_end = now.checked_add(MAX_SEARCH).ok()?;
         let mut end = now;
         while let Some(last_minute) = self.last_minute(self.local_time(end)) {
-            end = self.minute_after(end, last_minute)?;
-            if end > latest_end {
+            end = self.end_of_minute(end, last_minute)?;
+            if end > search_end {
                 return None;
             }
         }
         (end > now).then(|| end.to_zoned(self.zone.clone()))
     }
 
-    /// Returns the end of `last_minute` on the day of `now`, or the next change of the clocks if
-    /// that is earlier.
-    fn minute_after(&self, now: Timestamp, last_minute: TimeOfDay) -> Option<Timestamp> {
+    /// Returns the end of `last_minute` on the day of `now`, or the next daylight-saving change if
+    /// that is earlier, because local times after it are shifted.
+    fn end_of_minute(&self, now: Timestamp, last_minute: TimeOfDay) -> Option<Timestamp> {
         let local = self.zone.to_datetime(now);
         let minutes = last_minute.0.checked_sub(self.local_time(now).time_of_day.0)?;
-        let second = Duration::new(local.second().unsigned_abs().into(), 0)
+        let elapsed_in_minute = Duration::new(local.second().unsigned_abs().into(), 0)
             + Duration::from_nanos(local.subsec_nanosecond().unsigned_abs().into());
-        let end =
-            now.checked_add((u32::from(minutes) + 1) * MINUTE).ok()?.checked_sub(second).ok()?;
+        let end = now
+            .checked_add((u32::from(minutes) + 1) * MINUTE)
+            .ok()?
+            .checked_sub(elapsed_in_minute)
+            .ok()?;
         let clock_change = self.zone.following(now).next().map(|change| change.timestamp());
         Some(clock_change.map_or(end, |clock_change| end.min(clock_change)))
     }
 }
 
-/// Serializes the names and numbers of a condition's interval.
+/// Serialized with the member names and numbers of a condition's interval.
 impl Serialize for LocalTime {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(Some(2))?;
