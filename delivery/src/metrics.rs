@@ -10,15 +10,15 @@ use jiff::Timestamp;
 /// Metrics of the attempts to send messages.
 #[derive(Debug)]
 pub struct DeliveryMetrics {
-    /// Attempts that push services and gateways accepted.
+    /// Attempts whose message the push service or gateway accepted.
     pub delivered: Counter,
-    /// Attempts that are retried.
+    /// Attempts whose message is sent again later.
     pub retried: Counter,
-    /// Attempts that push services denied.
+    /// Attempts that push services denied (401 or 403), which are sent again later, too.
     pub denied: Counter,
-    /// Attempts whose message is not sent again.
+    /// Attempts whose message is not sent again, because it would be rejected again.
     pub dropped: Counter,
-    /// Attempts whose receiver no longer exists.
+    /// Attempts whose response, or lost keys, showed that the receiver can no longer be reached.
     pub receiver_gone: Counter,
     /// Receivers that were deleted because their push service or gateway no longer accepts them.
     pub removed_receivers: Counter,
@@ -28,10 +28,15 @@ pub struct DeliveryMetrics {
 
 impl Default for DeliveryMetrics {
     fn default() -> Self {
-        let (delivered, retried, denied, dropped, receiver_gone, removed_receivers) =
-            Default::default();
-        let durations = Histogram::long_durations();
-        Self { delivered, retried, denied, dropped, receiver_gone, removed_receivers, durations }
+        Self {
+            delivered: Counter::default(),
+            retried: Counter::default(),
+            denied: Counter::default(),
+            dropped: Counter::default(),
+            receiver_gone: Counter::default(),
+            removed_receivers: Counter::default(),
+            durations: Histogram::long_durations(),
+        }
     }
 }
 

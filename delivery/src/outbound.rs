@@ -1,6 +1,6 @@
 //! The HTTP client for URLs that users choose, such as the push services of their devices.
 //!
-//! A message goes only to an address that the [`PushAddressPolicy`] permits. A name is resolved once
+//! A message goes only to an address that the [`PushAddressPolicy`] allows. A name is resolved once
 //! for each connection. If one of its addresses is forbidden, the name is rejected; otherwise, the
 //! connection goes to one of the addresses that were checked. The client follows no redirects, uses
 //! no proxy, and limits the duration and the size of a response.
@@ -51,7 +51,7 @@ pub type Resolve = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 #[derive(Clone)]
 pub struct OutboundOptions {
     /// The addresses to which messages may be sent.
-    pub addresses: PushAddressPolicy,
+    pub address_policy: PushAddressPolicy,
     /// The authorities of the servers' certificates.
     pub authorities: Arc<RootCertStore>,
     /// Maximum time from the start of a request to the last byte of its response, and to establish
@@ -63,12 +63,12 @@ pub struct OutboundOptions {
 
 impl OutboundOptions {
     /// Returns options with the usual timeout and the operating system's resolver.
-    pub fn new(addresses: PushAddressPolicy, authorities: RootCertStore) -> Self {
+    pub fn new(address_policy: PushAddressPolicy, authorities: RootCertStore) -> Self {
         let resolve: Resolve = Arc::new(|name| {
             let addresses = (name, 0).to_socket_addrs()?;
             Ok(addresses.map(|address| address.ip()).collect())
         });
-        Self { addresses, authorities: Arc::new(authorities), timeout: TIMEOUT, resolve }
+        Self { address_policy, authorities: Arc::new(authorities), timeout: TIMEOUT, resolve }
     }
 }
 
@@ -81,8 +81,8 @@ pub struct OutboundClient {
 impl OutboundClient {
     /// Creates a client. It must be used in a tokio runtime.
     pub fn new(options: OutboundOptions) -> Self {
-        let OutboundOptions { addresses, authorities, timeout, resolve } = options;
-        let connector = Connector::new(addresses, authorities, Lookups::new(resolve), timeout);
+        let OutboundOptions { address_policy, authorities, timeout, resolve } = options;
+        let connector = Connector::new(address_policy, authorities, Lookups::new(resolve), timeout);
         let http = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())

@@ -8,7 +8,7 @@ use belfry_core::push::answer::{Verdict, parse_retry_after};
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
 use belfry_core::push::keys::WebPushKeys;
-use belfry_core::push::message::{DeliveryDetails, Message, Urgency};
+use belfry_core::push::message::{DeliveryDetails, Message};
 use belfry_core::push::receiver::{PusherKind, ReceiverDocument};
 use belfry_runtime::clock::Clock;
 use belfry_runtime::sealing::SealingKey;
@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use crate::outbound::OutboundClient;
 use crate::sealed::{open_message, open_secrets};
 use crate::vapid_keys::VapidKeys;
-use crate::web_push::encryption::{Encoding, EncryptionError, encrypt};
+use crate::web_push::encryption::{ContentEncoding, EncryptionError, encrypt};
 
 const TTL: HeaderName = HeaderName::from_static("ttl");
 const URGENCY: HeaderName = HeaderName::from_static("urgency");
@@ -35,7 +35,7 @@ pub struct Sender {
     /// The client for all connections to other servers.
     pub client: OutboundClient,
     /// The addresses to which messages may be sent.
-    pub addresses: PushAddressPolicy,
+    pub address_policy: PushAddressPolicy,
     /// Opens messages and the secrets of receivers.
     pub sealing_key: SealingKey,
     /// The keys that identify this server to push services.
@@ -127,7 +127,7 @@ impl Sender {
         now: Timestamp,
     ) -> Result<PreparedRequest, AttemptError> {
         let receiver = &delivery.receiver;
-        let endpoint = Endpoint::parse(receiver.document.endpoint(), &self.addresses)
+        let endpoint = Endpoint::parse(receiver.document.endpoint(), &self.address_policy)
             .map_err(|_| AttemptError::Url)?;
         let message = open_message(&self.sealing_key, &delivery.key.message_id, &delivery.content)?;
         if !receiver.document.is_enabled() && !matches!(message, Message::Ack { .. }) {
@@ -162,13 +162,18 @@ impl Sender {
         let secrets =
             open_secrets(&self.sealing_key, receiver.account_id, receiver.id, &receiver.secrets)?;
         let (plaintext, public_key, encoding) = match &receiver.document {
-            ReceiverDocument::Pusher(pusher) => {
-                (message.web_push_body(pusher, details), &pusher.pushkey, Encoding::Aes128Gcm)
-            }
+            ReceiverDocument::Pusher(pusher) => (
+                message.web_push_body(pusher, details),
+                &pusher.pushkey,
+                ContentEncoding::Aes128Gcm,
+            ),
             ReceiverDocument::Subscription(subscription) => {
                 let access_token = secrets.access_token.as_deref().unwrap_or_default();
-                let encoding =
-                    if subscription.standard { Encoding::Aes128Gcm } else { Encoding::AesGcm };
+                let encoding = if subscription.standard {
+                    ContentEncoding::Aes128Gcm
+                } else {
+                    ContentEncoding::AesGcm
+                };
                 (message.mastodon_body(access_token), &subscription.p256dh, encoding)
             }
         };
@@ -184,10 +189,10 @@ impl Sender {
         let mut headers = vec![
             (CONTENT_TYPE, "application/octet-stream".to_owned()),
             (TTL, ttl.to_string()),
-            (URGENCY, urgency(message, details).to_owned()),
+            (URGENCY, message.urgency(details).header_value().to_owned()),
             (AUTHORIZATION, vapid_token.authorization(encoding)),
         ];
-        match encrypted.header_values {
+        match encrypted.aes_gcm_headers {
             None => headers.push((CONTENT_ENCODING, "aes128gcm".to_owned())),
             Some(values) => headers.extend([
                 (CONTENT_ENCODING, "aesgcm".to_owned()),
@@ -216,18 +221,13 @@ fn verdict_without_response(error: &AttemptError) -> Verdict {
         | E::Malformed
         | E::VapidKeyUnknown
         | E::Encryption
-        | E::ForbiddenAddress => Verdict::Retry,
-        E::PushKeyRejected | E::Status(_) | E::Unknown(_) => Verdict::Retry,
+        | E::ForbiddenAddress
+        | E::PushKeyRejected
+        | E::Status(_)
+        | E::Unknown(_) => Verdict::Retry,
         E::Dns | E::Refused | E::Tls | E::Certificate | E::Timeout | E::Protocol => {
-            Verdict::Overloaded
+            Verdict::ServerUnavailable
         }
-    }
-}
-
-fn urgency(message: &Message, details: &DeliveryDetails) -> &'static str {
-    match message.urgency(details) {
-        Urgency::High => "high",
-        Urgency::Normal => "normal",
     }
 }
 

@@ -33,7 +33,7 @@ struct OpenedKeys {
     keys: BTreeMap<String, VapidKey>,
     /// The public key for clients that subscribe now.
     newest: String,
-    /// The public keys that were sealed with a different key.
+    /// The public keys that were sealed with a different sealing key.
     lost: BTreeSet<String>,
 }
 
@@ -57,10 +57,10 @@ pub enum LoadKeysError {
     /// A new key cannot be created.
     #[error(transparent)]
     Key(#[from] VapidKeyError),
-    /// The newest key was sealed with a different key.
+    /// The newest key was sealed with a different sealing key.
     #[error(
-        "the newest VAPID key in the database was sealed with a different key: give every node the \
-         same secret_key_file, or, if that file is lost, run \
+        "the newest VAPID key in the database was sealed with a different sealing key: give every \
+         node the same secret_key_file, or, if that file is lost, run \
          `belfry push key new --lost-sealing-key`"
     )]
     SealedElsewhere,
@@ -111,7 +111,7 @@ impl VapidKeys {
     }
 
     /// Loads the keys again, to find those that other nodes have added. If the newest one was
-    /// sealed with a different key, this fails and changes nothing.
+    /// sealed with a different sealing key, this fails and changes nothing.
     pub async fn reload(
         &self,
         store: &Store,
@@ -128,7 +128,7 @@ impl VapidKeys {
         self.read().newest.clone()
     }
 
-    /// Returns the number of stored keys that were sealed with a different key.
+    /// Returns the number of stored keys that were sealed with a different sealing key.
     pub fn lost_count(&self) -> usize {
         self.read().lost.len()
     }
@@ -189,7 +189,7 @@ pub async fn add_key(
     replaced_key: Option<&str>,
     now: Timestamp,
 ) -> Result<Option<String>, LoadKeysError> {
-    let document = VapidKey::generate()?;
+    let document = VapidKey::generate_pkcs8()?;
     let public_key = VapidKey::from_pkcs8(&document)?.public_key().to_owned();
     let private_key = seal_vapid_key(sealing_key, &public_key, &document);
     let key = VapidKeyRow { public_key, private_key };

@@ -287,7 +287,7 @@ impl LaneRun<'_> {
             Verdict::ReceiverGone => metrics.receiver_gone.inc(),
             Verdict::Denied => metrics.denied.inc(),
             Verdict::Dropped => metrics.dropped.inc(),
-            Verdict::Retry | Verdict::Overloaded => metrics.retried.inc(),
+            Verdict::Retry | Verdict::ServerUnavailable => metrics.retried.inc(),
         }
         let due_at = || {
             let pause = random_pause(delivery.attempts + 1).max(retry_after.unwrap_or_default());
@@ -299,13 +299,13 @@ impl LaneRun<'_> {
             Verdict::Dropped => DeliveryResult::Finished(DeliveryOutcome::Dropped),
             Verdict::Retry => DeliveryResult::Retry(due_at()),
             Verdict::Denied => DeliveryResult::Denied(due_at()),
-            Verdict::Overloaded => DeliveryResult::Retry(self.pause(retry_after, now)),
+            Verdict::ServerUnavailable => DeliveryResult::Retry(self.pause(retry_after, now)),
         };
         match verdict {
             _ if attempt.duration >= SLOW_ATTEMPT => drop(self.pause(None, now)),
             Verdict::Delivered => (self.has_response, self.has_success) = (true, true),
             Verdict::ReceiverGone | Verdict::Denied | Verdict::Dropped => self.has_response = true,
-            Verdict::Retry | Verdict::Overloaded => {}
+            Verdict::Retry | Verdict::ServerUnavailable => {}
         }
         let key = delivery.key.clone();
         let record = AttemptRecord { key, result, status: attempt.status, error: attempt.error };

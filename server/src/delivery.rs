@@ -81,8 +81,8 @@ impl Delivery {
         let (contact, now) = (contact.as_str(), clock.now());
         let keys = VapidKeys::load(store, &sealing_key, contact, on_lost_key, now).await?;
         if keys.lost_count() > 0 {
-            let message = "VAPID keys were sealed with a different key: receivers that were \
-                           registered with them are removed by their next message";
+            let message = "VAPID keys were sealed with a different sealing key: receivers that \
+                           were registered with them are removed by their next message";
             tracing::warn!(keys = keys.lost_count(), "{message}");
         }
         if is_sqlite {
@@ -96,7 +96,7 @@ impl Delivery {
                 addresses.clone(),
                 system_authorities()?,
             )),
-            addresses: addresses.clone(),
+            address_policy: addresses.clone(),
             sealing_key: sealing_key.clone(),
             vapid_keys: Arc::clone(&keys),
             clock: Arc::clone(clock),

@@ -63,9 +63,9 @@ impl PushAddressPolicy {
         Self { allowed_networks }
     }
 
-    /// Returns whether messages may be sent to an address with this scheme. Without TLS, only the
-    /// networks that the operator allows are permitted.
-    pub fn permits(&self, scheme: Scheme, address: IpAddr) -> bool {
+    /// Returns whether messages may be sent to an address with this scheme. Without TLS, only to
+    /// the networks in `push.allowed_networks`.
+    pub fn allows(&self, scheme: Scheme, address: IpAddr) -> bool {
         // IPv4-mapped addresses are rejected even in allowed networks, because no URL needs them.
         let is_mapped = address.to_canonical() != address;
         let is_allowed = self.allowed_networks.iter().any(|network| network.contains(address));
@@ -73,7 +73,7 @@ impl PushAddressPolicy {
     }
 
     /// Returns whether there are networks to which messages may be sent without TLS.
-    pub(super) fn permits_plain_http(&self) -> bool {
+    pub(super) fn allows_plain_http(&self) -> bool {
         !self.allowed_networks.is_empty()
     }
 }
@@ -139,10 +139,10 @@ mod tests {
     fn only_ordinary_public_addresses_are_permitted() {
         let policy = PushAddressPolicy::default();
         for address in parse(FORBIDDEN) {
-            assert!(!policy.permits(Scheme::Https, address), "{address}");
+            assert!(!policy.allows(Scheme::Https, address), "{address}");
         }
         for address in parse(PERMITTED) {
-            assert!(policy.permits(Scheme::Https, address), "{address}");
+            assert!(policy.allows(Scheme::Https, address), "{address}");
         }
     }
 
@@ -150,7 +150,7 @@ mod tests {
     fn no_address_is_permitted_without_tls() {
         let policy = PushAddressPolicy::default();
         for address in parse(PERMITTED).chain(parse(FORBIDDEN)) {
-            assert!(!policy.permits(Scheme::Http, address), "{address}");
+            assert!(!policy.allows(Scheme::Http, address), "{address}");
         }
     }
 
@@ -170,8 +170,8 @@ mod tests {
             ("2a00:1450:4001::1", true, false),
         ] {
             let address = address.parse().unwrap();
-            assert_eq!(policy.permits(Scheme::Https, address), with_tls, "{address}");
-            assert_eq!(policy.permits(Scheme::Http, address), without_tls, "{address}");
+            assert_eq!(policy.allows(Scheme::Https, address), with_tls, "{address}");
+            assert_eq!(policy.allows(Scheme::Http, address), without_tls, "{address}");
         }
     }
 }

@@ -40,7 +40,7 @@ pub enum Verdict {
     /// The message is retried later. Other messages to the same server are not delayed.
     Retry,
     /// The server is overloaded or cannot be reached, so the whole lane pauses.
-    Overloaded,
+    ServerUnavailable,
 }
 
 impl Verdict {
@@ -59,7 +59,7 @@ impl Verdict {
                 Self::ReceiverGone
             }
             // With `Retry-After`, the error concerns the whole server.
-            (Self::Retry, _) if status >= 500 && requests_pause => Self::Overloaded,
+            (Self::Retry, _) if status >= 500 && requests_pause => Self::ServerUnavailable,
             (verdict, _) => verdict,
         }
     }
@@ -75,7 +75,7 @@ impl Verdict {
             200..=299 => Self::Delivered,
             404 | 410 if is_web_push => Self::ReceiverGone,
             401 | 403 if is_web_push => Self::Denied,
-            408 | 429 | 502 | 503 | 504 => Self::Overloaded,
+            408 | 429 | 502 | 503 | 504 => Self::ServerUnavailable,
             401 | 403 | 404 | 410 => Self::Retry,
             400..=499 => Self::Dropped,
             _ => Self::Retry,
@@ -134,13 +134,13 @@ mod tests {
 
     #[test]
     fn the_verdict_depends_on_protocol_and_status() {
-        use Verdict::{Delivered, Denied, Dropped, Overloaded, ReceiverGone, Retry};
+        use Verdict::{Delivered, Denied, Dropped, ReceiverGone, Retry, ServerUnavailable};
         for (statuses, web_push, gateway) in [
             (&[200, 201, 202, 204, 299][..], Delivered, Delivered),
             (&[404, 410], ReceiverGone, Retry),
             (&[401, 403], Denied, Retry),
             (&[400, 402, 405, 407, 409, 411, 413, 415, 428, 451, 499], Dropped, Dropped),
-            (&[408, 429, 502, 503, 504], Overloaded, Overloaded),
+            (&[408, 429, 502, 503, 504], ServerUnavailable, ServerUnavailable),
             // The error may concern only one device.
             (&[500, 501, 505, 599], Retry, Retry),
             // Redirects are not followed.
@@ -166,9 +166,9 @@ mod tests {
             (200, Verdict::Delivered),
             (301, Verdict::Retry),
             (403, Verdict::Denied),
-            (429, Verdict::Overloaded),
-            (500, Verdict::Overloaded),
-            (599, Verdict::Overloaded),
+            (429, Verdict::ServerUnavailable),
+            (500, Verdict::ServerUnavailable),
+            (599, Verdict::ServerUnavailable),
         ] {
             assert_eq!(Verdict::new(&subscription, status, b"", true), verdict, "{status}");
         }

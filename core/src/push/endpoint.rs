@@ -23,11 +23,11 @@ pub struct Endpoint {
 /// The scheme, host and port of an endpoint. Endpoints with the same origin share connections.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EndpointOrigin {
-    /// The scheme.
+    /// `https`, or `http` if the operator allows networks without TLS.
     pub scheme: Scheme,
     /// A name in lower case and ASCII, or an address.
     pub host: Host,
-    /// The port.
+    /// 443, or 1024 or above; the default of the scheme if the URL has none.
     pub port: u16,
 }
 
@@ -45,6 +45,8 @@ pub enum EndpointError {
     ContainsCredentials,
     #[error("the URL must not contain a fragment")]
     ContainsFragment,
+    #[error("the host name must not end with a dot")]
+    FinalDot,
     #[error("the port must be 443, or 1024 or above")]
     ForbiddenPort,
     #[error("the URL must not contain an address of a private or reserved network")]
@@ -53,8 +55,8 @@ pub enum EndpointError {
 
 impl Endpoint {
     /// Parses a URL, and rejects it if its host is a forbidden IP address. The addresses of a host
-    /// name must be checked with [`EndpointOrigin::permits`] when it is resolved.
-    pub fn parse(text: &str, policy: &PushAddressPolicy) -> Result<Self, EndpointError> {
+    /// name must be checked with [`PushAddressPolicy::allows`] when it is resolved.
+    pub fn parse(text: &str, address_policy: &PushAddressPolicy) -> Result<Self, EndpointError> {
         if text.len() > MAX_LENGTH {
             return Err(EndpointError::TooLong);
         }
@@ -67,7 +69,7 @@ impl Endpoint {
         }
         let scheme = match url.scheme() {
             "https" => Scheme::Https,
-            "http" if policy.permits_plain_http() => Scheme::Http,
+            "http" if address_policy.allows_plain_http() => Scheme::Http,
             _ => return Err(EndpointError::SchemeNotHttps),
         };
         if !url.username().is_empty() || url.password().is_some() {
@@ -79,7 +81,7 @@ impl Endpoint {
         let host = url.host().ok_or(EndpointError::Invalid)?.to_owned();
         // With a final dot, one host would have two origins.
         if matches!(&host, Host::Domain(name) if name.ends_with('.')) {
-            return Err(EndpointError::Invalid);
+            return Err(EndpointError::FinalDot);
         }
         let port = url.port_or_known_default().ok_or(EndpointError::ForbiddenPort)?;
         if port != 443 && port < 1024 {
@@ -87,7 +89,7 @@ impl Endpoint {
         }
         let origin = EndpointOrigin { scheme, host, port };
         match origin.address() {
-            Some(address) if !origin.permits(policy, address) => {
+            Some(address) if !address_policy.allows(scheme, address) => {
                 Err(EndpointError::ForbiddenAddress)
             }
             _ => Ok(Self { url, origin }),
@@ -118,11 +120,6 @@ impl EndpointOrigin {
             Host::Ipv4(address) => Some(address.into()),
             Host::Ipv6(address) => Some(address.into()),
         }
-    }
-
-    /// Returns whether messages may be sent to an address of the host.
-    pub fn permits(&self, policy: &PushAddressPolicy, address: IpAddr) -> bool {
-        policy.permits(self.scheme, address)
     }
 }
 
@@ -168,7 +165,7 @@ mod tests {
     #[test]
     fn invalid_and_unsafe_urls_are_rejected() {
         use EndpointError::{
-            ContainsCredentials, ContainsFragment, ForbiddenPort, Invalid, SchemeNotHttps,
+            ContainsCredentials, ContainsFragment, FinalDot, ForbiddenPort, Invalid, SchemeNotHttps,
         };
         for (text, error) in [
             ("", Invalid),
@@ -177,8 +174,8 @@ mod tests {
             ("https://", Invalid),
             ("https://push.example:99999/", Invalid),
             ("https://push .example/", Invalid),
-            ("https://push.example./", Invalid),
-            ("https://localhost./", Invalid),
+            ("https://push.example./", FinalDot),
+            ("https://localhost./", FinalDot),
             ("https://[::1", Invalid),
             ("https://1.2.3.4.5/", Invalid),
             ("https://256.256.256.256/", Invalid),
@@ -283,7 +280,7 @@ mod tests {
                 prop_assert!(url.username().is_empty() && url.password().is_none());
                 prop_assert!(origin.port == 443 || origin.port > 1023);
                 if let Some(address) = origin.address() {
-                    prop_assert!(PushAddressPolicy::default().permits(Scheme::Https, address));
+                    prop_assert!(PushAddressPolicy::default().allows(Scheme::Https, address));
                 }
             }
         }

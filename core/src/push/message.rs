@@ -29,9 +29,9 @@ pub enum Message {
     Notification(NotificationMessage),
     /// The secret that a client sends back to activate its pusher for Web Push.
     Ack {
-        /// The app of the pusher.
+        /// The app id of the pusher.
         app_id: String,
-        /// The secret.
+        /// The secret, whose digest is stored with the receiver.
         ack_token: String,
     },
     /// A test message that the user has requested, for every kind of receiver.
@@ -112,14 +112,30 @@ fn is_zero(count: &u32) -> bool {
 }
 
 /// The urgency of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
     /// The message wakes the device.
     High,
-    /// The message may be delayed to save power. In Matrix, its priority is `low`.
-    #[serde(rename = "low")]
+    /// The message may be delayed to save power.
     Normal,
+}
+
+impl Urgency {
+    /// Returns the value of the header `Urgency` of Web Push.
+    pub const fn header_value(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Normal => "normal",
+        }
+    }
+
+    /// Returns the `prio` of Matrix's push gateway API.
+    const fn matrix_prio(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Normal => "low",
+        }
+    }
 }
 
 impl DeliveryDetails {
@@ -161,7 +177,7 @@ impl Message {
         match self {
             Self::Event(event) if pusher.wants_event_id_only() => {
                 let counts = details.counts;
-                Some(json::to_bytes(&WebPushBody { event: event.ids(), counts }))
+                Some(json::to_bytes(&WebPushBody { event: event.id_fields(), counts }))
             }
             Self::Event(event) => Some(event.web_push_body(details)),
             Self::Test { id, title, body } => {
@@ -199,7 +215,7 @@ impl Message {
 
 /// The fields of a notification in Matrix's push gateway API that describe the event.
 #[derive(Serialize)]
-struct EventNotification<'a> {
+struct EventFields<'a> {
     event_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     room_id: Option<&'a str>,
@@ -214,7 +230,7 @@ struct EventNotification<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     user_is_target: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prio: Option<Urgency>,
+    prio: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a Value>,
 }
@@ -228,7 +244,7 @@ struct GatewayBody<'a> {
 #[derive(Serialize)]
 struct GatewayNotification<'a> {
     #[serde(flatten)]
-    event: EventNotification<'a>,
+    event: EventFields<'a>,
     counts: Counts,
     devices: [GatewayDevice<'a>; 1],
 }
@@ -247,7 +263,7 @@ struct GatewayDevice<'a> {
 #[derive(Serialize)]
 struct WebPushBody<'a> {
     #[serde(flatten)]
-    event: EventNotification<'a>,
+    event: EventFields<'a>,
     #[serde(flatten)]
     counts: Counts,
 }
@@ -289,9 +305,9 @@ impl EventMessage {
         details: &DeliveryDetails,
     ) -> Vec<u8> {
         let (event, tweaks) = if pusher.wants_event_id_only() {
-            (self.ids(), Map::new())
+            (self.id_fields(), Map::new())
         } else {
-            (self.notification(details, self.content.as_ref()), details.tweaks.clone())
+            (self.all_fields(details, self.content.as_ref()), details.tweaks.clone())
         };
         let mut data = pusher.data.clone();
         data.remove("url");
@@ -313,7 +329,7 @@ impl EventMessage {
     fn web_push_body(&self, details: &DeliveryDetails) -> Vec<u8> {
         let counts = details.counts;
         let body_with = |content: Option<&Value>| {
-            json::to_bytes(&WebPushBody { event: self.notification(details, content), counts })
+            json::to_bytes(&WebPushBody { event: self.all_fields(details, content), counts })
         };
         let fits = |body: &Vec<u8>| body.len() <= MAX_WEB_PUSH_BYTES;
         let complete_body = body_with(self.content.as_ref());
@@ -337,29 +353,29 @@ impl EventMessage {
         if fits(&body) {
             return body;
         }
-        json::to_bytes(&WebPushBody { event: self.ids(), counts })
+        json::to_bytes(&WebPushBody { event: self.id_fields(), counts })
     }
 
-    fn notification<'a>(
+    fn all_fields<'a>(
         &'a self,
         details: &DeliveryDetails,
         content: Option<&'a Value>,
-    ) -> EventNotification<'a> {
-        EventNotification {
+    ) -> EventFields<'a> {
+        EventFields {
             event_type: self.event_type.as_deref(),
             sender: self.sender.as_deref(),
             sender_display_name: self.sender_display_name.as_deref(),
             room_name: self.room_name.as_deref(),
             user_is_target: details.user_is_target.then_some(true),
-            prio: Some(self.urgency(details)),
+            prio: Some(self.urgency(details).matrix_prio()),
             content,
-            ..self.ids()
+            ..self.id_fields()
         }
     }
 
-    /// Returns a notification that contains only ids, as in the format `event_id_only`.
-    fn ids(&self) -> EventNotification<'_> {
-        EventNotification {
+    /// Returns only the ids, as in the format `event_id_only`.
+    fn id_fields(&self) -> EventFields<'_> {
+        EventFields {
             event_id: &self.event_id,
             room_id: self.room_id.as_deref(),
             event_type: None,
@@ -427,7 +443,7 @@ impl NotificationMessage {
 }
 
 /// Truncates text at a character boundary, so that its JSON becomes smaller by at least this many
-/// bytes.
+/// bytes, or only has the quotation marks left.
 fn truncate_json_text(text: &mut String, excess_bytes: usize) {
     let mut removed_bytes = 0;
     while removed_bytes < excess_bytes

@@ -130,7 +130,7 @@ impl PusherError {
 
 impl PusherRequest {
     /// Parses and validates the body of `POST pushers/set`.
-    pub fn parse(body: &[u8], addresses: &PushAddressPolicy) -> Result<Self, PusherError> {
+    pub fn parse(body: &[u8], address_policy: &PushAddressPolicy) -> Result<Self, PusherError> {
         let mut fields = Fields::parse(body)?;
         fields.check_spelling(&[
             "app_id",
@@ -163,7 +163,7 @@ impl PusherRequest {
             enabled: take_enabled(&mut fields)?,
             append: take_flag(&mut fields, "append")?.unwrap_or_default(),
         };
-        let (endpoint, keys) = read_data(&mut pusher, fields.require("data")?, addresses)?;
+        let (endpoint, keys) = read_data(&mut pusher, fields.require("data")?, address_policy)?;
         Ok(Self::Set(Box::new(NewPusher { pusher, endpoint, keys })))
     }
 }
@@ -240,7 +240,7 @@ impl Pusher {
 fn read_data(
     pusher: &mut Pusher,
     data: Value,
-    addresses: &PushAddressPolicy,
+    address_policy: &PushAddressPolicy,
 ) -> Result<(Endpoint, Option<WebPushKeys>), PusherError> {
     if json::to_bytes(&data).len() > MAX_DATA_BYTES {
         return Err(PusherError::TooLong { field: "data", max_bytes: MAX_DATA_BYTES });
@@ -248,7 +248,7 @@ fn read_data(
     let mut fields = Fields::new(data, Location::Field("data"))?;
     fields.check_spelling(&["url", "format", "auth"])?;
     let url = fields.require_string("url")?;
-    let endpoint = Endpoint::parse(&url, addresses)?;
+    let endpoint = Endpoint::parse(&url, address_policy)?;
     let format: Option<String> = take_optional(&mut fields, "format", "a string")?;
     if format.as_ref().is_some_and(|format| format != EVENT_ID_ONLY) {
         return Err(PusherError::Format);

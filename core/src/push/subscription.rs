@@ -79,7 +79,7 @@ impl SubscriptionRequest {
     /// Reads and validates the fields of a form.
     pub fn from_pairs(
         pairs: &Pairs,
-        addresses: &PushAddressPolicy,
+        address_policy: &PushAddressPolicy,
     ) -> Result<Self, SubscriptionError> {
         let required_value = |name: &str, error: SubscriptionError| {
             Some(form::last_value(pairs, name)).filter(|value| !value.is_empty()).ok_or(error)
@@ -88,14 +88,14 @@ impl SubscriptionRequest {
         let public_key = required_value(PUBLIC_KEY, SubscriptionError::PublicKeyBlank)?;
         let auth = required_value(AUTH, SubscriptionError::AuthBlank)?;
         Ok(Self {
-            endpoint: Endpoint::parse(endpoint, addresses)?,
+            endpoint: Endpoint::parse(endpoint, address_policy)?,
             keys: WebPushKeys::parse(public_key, auth)?,
             standard: is_true(form::last_value(pairs, STANDARD)),
             settings: SubscriptionSettings::from_pairs(pairs)?,
         })
     }
 
-    /// Returns the receiver's document and its secrets.
+    /// Returns the two stored parts of the receiver. `access_token` is that of the request.
     pub fn into_receiver(self, access_token: &Secret) -> (ReceiverDocument, ReceiverSecrets) {
         let subscription = Subscription {
             endpoint: self.endpoint.url().to_string(),
@@ -134,7 +134,7 @@ impl SubscriptionSettings {
 
     /// Returns whether the client gets notifications of this type from a person with this
     /// relationship to the account.
-    pub fn admits(&self, notification_type: &str, relationship: Relationship) -> bool {
+    pub fn allows(&self, notification_type: &str, relationship: Relationship) -> bool {
         let is_on = self.alerts.get(notification_type).copied().unwrap_or_default();
         is_on
             && match self.policy {
@@ -155,6 +155,7 @@ pub fn pairs_from_json(json: &Value) -> Result<Pairs, FormError> {
     let other_names = [ENDPOINT, PUBLIC_KEY, AUTH, STANDARD, POLICY, TOP_LEVEL_POLICY];
     let mut pairs = Vec::new();
     for name in other_names.map(str::to_owned).into_iter().chain(alerts) {
+        // `subscription[keys][auth]` is `/subscription/keys/auth`.
         let pointer = format!("/{}", name.replace('[', "/").replace(']', ""));
         if let Some(value) = json.pointer(&pointer) {
             pairs.extend(form::scalar_text(value.clone())?.map(|text| (name, text)));

@@ -1,4 +1,4 @@
-//! Connections to permitted addresses.
+//! Connections to allowed addresses.
 
 use std::io;
 use std::net::IpAddr;
@@ -23,19 +23,20 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
 use tower_service::Service;
+use url::Host;
 
 use super::error::classify_handshake;
 use super::lookup::Lookups;
 
 /// Maximum time to connect to one address of a host.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Maximum number of a host's addresses that are tried.
+/// Maximum number of addresses of a host that are tried, one after the other.
 const MAX_ADDRESSES: usize = 3;
 
-/// Connects to the hosts of URLs, if all their addresses are permitted.
+/// Connects to the host of a URL, if all its addresses are allowed.
 #[derive(Clone)]
 pub(super) struct Connector {
-    addresses: PushAddressPolicy,
+    address_policy: PushAddressPolicy,
     lookups: Lookups,
     tls: TlsConnector,
     /// Maximum time to look up a host, connect to it and complete the TLS handshake.
@@ -44,7 +45,7 @@ pub(super) struct Connector {
 
 impl Connector {
     pub(super) fn new(
-        addresses: PushAddressPolicy,
+        address_policy: PushAddressPolicy,
         authorities: Arc<RootCertStore>,
         lookups: Lookups,
         timeout: Duration,
@@ -52,22 +53,26 @@ impl Connector {
         let mut tls =
             ClientConfig::builder().with_root_certificates(authorities).with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Self { addresses, lookups, tls: TlsConnector::from(Arc::new(tls)), timeout }
+        Self { address_policy, lookups, tls: TlsConnector::from(Arc::new(tls)), timeout }
     }
 
     async fn connect(self, uri: Uri) -> Result<OutboundStream, AttemptError> {
         // Checked again here, so that no caller can bypass the policy.
-        let endpoint = Endpoint::parse(&uri.to_string(), &self.addresses)
+        let endpoint = Endpoint::parse(&uri.to_string(), &self.address_policy)
             .map_err(|_| AttemptError::ForbiddenAddress)?;
         let origin = endpoint.origin();
-        let addresses = self.permitted_addresses(origin).await?;
+        let addresses = self.allowed_addresses(origin).await?;
         let stream = connect_to_first(&addresses, origin.port).await?;
         if origin.scheme == Scheme::Http {
             return Ok(OutboundStream::new(Either::Left(stream)));
         }
-        let host = origin.host.to_string();
-        let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
-            .map_err(|_| AttemptError::ForbiddenAddress)?;
+        let name = match &origin.host {
+            Host::Domain(name) => {
+                ServerName::try_from(name.clone()).map_err(|_| AttemptError::ForbiddenAddress)?
+            }
+            Host::Ipv4(address) => ServerName::from(IpAddr::from(*address)),
+            Host::Ipv6(address) => ServerName::from(IpAddr::from(*address)),
+        };
         let stream = self.tls.connect(name, stream).await;
         let stream = stream.map_err(|error| classify_handshake(&error))?;
         Ok(OutboundStream::new(Either::Right(stream)))
@@ -75,7 +80,7 @@ impl Connector {
 
     /// Returns the addresses of a host. One forbidden address rejects them all, because the host
     /// decides which of them accepts the connection.
-    async fn permitted_addresses(
+    async fn allowed_addresses(
         &self,
         origin: &EndpointOrigin,
     ) -> Result<Arc<[IpAddr]>, AttemptError> {
@@ -83,7 +88,7 @@ impl Connector {
             Some(address) => Arc::from([address]),
             None => self.lookups.addresses(&origin.host.to_string()).await?,
         };
-        if addresses.iter().all(|address| origin.permits(&self.addresses, *address)) {
+        if addresses.iter().all(|address| self.address_policy.allows(origin.scheme, *address)) {
             Ok(addresses)
         } else {
             Err(AttemptError::ForbiddenAddress)

@@ -11,8 +11,9 @@ use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 use ring::rand::{SecureRandom, SystemRandom};
 use thiserror::Error;
 
-/// The size of a P-256 public key in the uncompressed form, in bytes.
-const PUBLIC_KEY_BYTES: usize = 65;
+/// The size of a P-256 public key in the uncompressed form, in bytes. Part of both encodings.
+const PUBLIC_KEY_LENGTH: u8 = 65;
+const PUBLIC_KEY_BYTES: usize = PUBLIC_KEY_LENGTH as usize;
 /// The record size in the header of an `aes128gcm` message, which consists of one record.
 const RECORD_SIZE: u32 = 4096;
 
@@ -20,9 +21,9 @@ const SALT_BYTES: usize = 16;
 const KEY_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
 
-/// The encoding of a message.
+/// The content encoding of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
+pub enum ContentEncoding {
     /// RFC 8291.
     Aes128Gcm,
     /// Draft 4 of RFC 8291. The salt and the sender's public key are in headers.
@@ -32,7 +33,7 @@ pub enum Encoding {
 /// The reason why a message cannot be encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum EncryptionError {
-    /// The text is longer than [`MAX_WEB_PUSH_BYTES`].
+    /// The plaintext is longer than [`MAX_WEB_PUSH_BYTES`].
     #[error("the message is too large")]
     TooLarge,
     /// The operating system provides no randomness, or the public key is not a point of the curve.
@@ -45,17 +46,16 @@ pub enum EncryptionError {
 pub struct EncryptedMessage {
     /// The body of the request.
     pub body: Vec<u8>,
-    /// The salt and the sender's public key in base64url, if they are not in the body but must be
-    /// sent in the headers `Encryption` and `Crypto-Key`.
-    pub header_values: Option<HeaderValues>,
+    /// `None` for `aes128gcm`, whose body contains these values.
+    pub aes_gcm_headers: Option<AesGcmHeaders>,
 }
 
-/// The values of the headers `Encryption` and `Crypto-Key` of an `aesgcm` message.
+/// The values in the headers `Encryption` and `Crypto-Key` of an `aesgcm` message, in base64url.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeaderValues {
+pub struct AesGcmHeaders {
     /// The parameter `salt` of `Encryption`.
     pub salt: String,
-    /// The parameter `dh` of `Crypto-Key`.
+    /// The sender's public key, the parameter `dh` of `Crypto-Key`.
     pub public_key: String,
 }
 
@@ -70,11 +70,11 @@ pub fn check_public_key(keys: &WebPushKeys) -> Result<(), InvalidKey> {
 
 /// Encrypts a message with a new key pair and a new salt.
 pub fn encrypt(
-    encoding: Encoding,
+    encoding: ContentEncoding,
     keys: &WebPushKeys,
-    text: &[u8],
+    plaintext: &[u8],
 ) -> Result<EncryptedMessage, EncryptionError> {
-    if text.len() > MAX_WEB_PUSH_BYTES {
+    if plaintext.len() > MAX_WEB_PUSH_BYTES {
         return Err(EncryptionError::TooLarge);
     }
     let failed = |_| EncryptionError::Failed;
@@ -85,23 +85,23 @@ pub fn encrypt(
     let sender_key = private_key.compute_public_key().map_err(failed)?;
     let sender_key = sender_key.as_ref().try_into().map_err(|_| EncryptionError::Failed)?;
     let recipient_key = UnparsedPublicKey::new(&ECDH_P256, keys.public_key);
-    let session = agree_ephemeral(private_key, &recipient_key, |shared_secret| {
-        Session::derive(encoding, keys, shared_secret, &sender_key, &salt)
+    let content_keys = agree_ephemeral(private_key, &recipient_key, |shared_secret| {
+        ContentKeys::derive(encoding, keys, shared_secret, &sender_key, &salt)
     });
-    Ok(session.map_err(failed)?.seal(encoding, &sender_key, &salt, text))
+    Ok(content_keys.map_err(failed)?.encode_message(encoding, &sender_key, &salt, plaintext))
 }
 
-/// The key and nonce of one message.
+/// The content-encryption key and nonce of one message (RFC 8188).
 #[derive(PartialEq, Eq)]
-struct Session {
+struct ContentKeys {
     key: [u8; KEY_BYTES],
     nonce: [u8; NONCE_BYTES],
 }
 
-impl Session {
+impl ContentKeys {
     /// Derives the key and nonce from the shared secret of a key agreement.
     fn derive(
-        encoding: Encoding,
+        encoding: ContentEncoding,
         keys: &WebPushKeys,
         shared_secret: &[u8],
         sender_key: &[u8; PUBLIC_KEY_BYTES],
@@ -109,15 +109,15 @@ impl Session {
     ) -> Self {
         let recipient_key = &keys.public_key;
         match encoding {
-            Encoding::Aes128Gcm => {
+            ContentEncoding::Aes128Gcm => {
                 let info: [&[u8]; 3] = [b"WebPush: info\0", recipient_key, sender_key];
                 let secret: [u8; 32] = hkdf(&keys.auth, shared_secret, &info);
                 Self::aes128gcm(&secret, salt)
             }
-            Encoding::AesGcm => {
+            ContentEncoding::AesGcm => {
                 let info: [&[u8]; 1] = [b"Content-Encoding: auth\0"];
                 let secret: [u8; 32] = hkdf(&keys.auth, shared_secret, &info);
-                let length = [0, PUBLIC_KEY_BYTES.to_le_bytes()[0]];
+                let length = [0, PUBLIC_KEY_LENGTH];
                 let info = |prefix: &'static [u8]| -> [&[u8]; 6] {
                     [prefix, b"P-256\0", &length, recipient_key, &length, sender_key]
                 };
@@ -137,41 +137,43 @@ impl Session {
         }
     }
 
-    /// Encrypts the text, and adds the salt and public key from which the recipient derives the
+    /// Encrypts the plaintext, and adds the salt and public key from which the recipient derives the
     /// key.
-    fn seal(
+    fn encode_message(
         self,
-        encoding: Encoding,
+        encoding: ContentEncoding,
         sender_key: &[u8; PUBLIC_KEY_BYTES],
         salt: &[u8; SALT_BYTES],
-        text: &[u8],
+        plaintext: &[u8],
     ) -> EncryptedMessage {
         match encoding {
-            Encoding::Aes128Gcm => {
-                // The byte 2 after the text marks the last record.
-                let mut body = [salt, &RECORD_SIZE.to_be_bytes()[..], &[65], sender_key].concat();
-                body.extend(self.encrypt([text, &[2]].concat()));
-                EncryptedMessage { body, header_values: None }
+            ContentEncoding::Aes128Gcm => {
+                // The byte 2 after the plaintext marks the last record.
+                let mut body =
+                    [salt, &RECORD_SIZE.to_be_bytes()[..], &[PUBLIC_KEY_LENGTH], sender_key]
+                        .concat();
+                body.extend(self.encrypt([plaintext, &[2]].concat()));
+                EncryptedMessage { body, aes_gcm_headers: None }
             }
-            Encoding::AesGcm => {
-                // Two bytes before the text are the length of the padding.
-                let body = self.encrypt([&[0, 0], text].concat());
-                let header_values = Some(HeaderValues {
+            ContentEncoding::AesGcm => {
+                // Two bytes before the plaintext are the length of the padding.
+                let body = self.encrypt([&[0, 0], plaintext].concat());
+                let aes_gcm_headers = Some(AesGcmHeaders {
                     salt: BASE64_URL_SAFE_NO_PAD.encode(salt),
                     public_key: BASE64_URL_SAFE_NO_PAD.encode(sender_key),
                 });
-                EncryptedMessage { body, header_values }
+                EncryptedMessage { body, aes_gcm_headers }
             }
         }
     }
 
-    fn encrypt(&self, mut text: Vec<u8>) -> Vec<u8> {
+    fn encrypt(&self, mut plaintext: Vec<u8>) -> Vec<u8> {
         let key = UnboundKey::new(&AES_128_GCM, &self.key).expect("the key has 16 bytes");
         let nonce = Nonce::assume_unique_for_key(self.nonce);
         LessSafeKey::new(key)
-            .seal_in_place_append_tag(nonce, Aad::empty(), &mut text)
+            .seal_in_place_append_tag(nonce, Aad::empty(), &mut plaintext)
             .expect("a message of 4 KiB is not too large for AES-GCM");
-        text
+        plaintext
     }
 }
 
@@ -204,12 +206,12 @@ mod tests {
     #[test]
     fn the_example_of_rfc_8188_is_encrypted() {
         let secret: [u8; 16] = decode("yqdlZ-tYemfogSmv7Ws5PQ");
-        let session = Session::aes128gcm(&secret, &decode("I1BsxtFttlv3u_Oo94xnmw"));
-        assert_eq!(session.key, decode("_wniytB-ofscZDh4tbSjHw"));
-        assert_eq!(session.nonce, decode("Bcs8gkIRKLI8GeI8"));
+        let content_keys = ContentKeys::aes128gcm(&secret, &decode("I1BsxtFttlv3u_Oo94xnmw"));
+        assert_eq!(content_keys.key, decode("_wniytB-ofscZDh4tbSjHw"));
+        assert_eq!(content_keys.nonce, decode("Bcs8gkIRKLI8GeI8"));
         let message: [u8; 53] =
             decode("I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg");
-        assert_eq!(session.encrypt(b"I am the walrus\x02".to_vec()), message[21..]);
+        assert_eq!(content_keys.encrypt(b"I am the walrus\x02".to_vec()), message[21..]);
     }
 
     /// The example of RFC 8291, appendix A. Its private key cannot be imported, so the shared secret
@@ -227,27 +229,27 @@ mod tests {
             "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8",
         );
         let salt = decode("DGv6ra1nlYgDCS1FRnbzlw");
-        let encoding = Encoding::Aes128Gcm;
-        let session = Session::derive(encoding, &keys, &shared_secret, &sender_key, &salt);
-        assert_eq!(session.key, decode("oIhVW04MRdy2XN9CiKLxTg"));
-        assert_eq!(session.nonce, decode("4h_95klXJ5E_qnoN"));
+        let encoding = ContentEncoding::Aes128Gcm;
+        let content_keys = ContentKeys::derive(encoding, &keys, &shared_secret, &sender_key, &salt);
+        assert_eq!(content_keys.key, decode("oIhVW04MRdy2XN9CiKLxTg"));
+        assert_eq!(content_keys.nonce, decode("4h_95klXJ5E_qnoN"));
         let text = b"When I grow up, I want to be a watermelon";
-        let message = session.seal(encoding, &sender_key, &salt, text);
+        let message = content_keys.encode_message(encoding, &sender_key, &salt, text);
         let expected = "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLoc\
                         InmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLV\
                         WGNWQexSgSxsj_Qulcy4a-fN";
         assert_eq!(BASE64_URL_SAFE_NO_PAD.encode(&message.body), expected);
-        assert_eq!(message.header_values, None);
+        assert_eq!(message.aes_gcm_headers, None);
     }
 
     /// Decrypts a message as its recipient, with the private key that belongs to `keys`.
     fn decrypt(
-        encoding: Encoding,
+        encoding: ContentEncoding,
         keys: &WebPushKeys,
         private_key: EphemeralPrivateKey,
         message: &EncryptedMessage,
     ) -> Vec<u8> {
-        let (salt, sender_key, mut text) = if let Some(values) = &message.header_values {
+        let (salt, sender_key, mut text) = if let Some(values) = &message.aes_gcm_headers {
             (decode(&values.salt), decode(&values.public_key), message.body.clone())
         } else {
             let (header, text) = message.body.split_at(SALT_BYTES + 5 + PUBLIC_KEY_BYTES);
@@ -256,16 +258,16 @@ mod tests {
             (salt.try_into().unwrap(), sender_key.try_into().unwrap(), text.to_vec())
         };
         let public_key = UnparsedPublicKey::new(&ECDH_P256, sender_key);
-        let session = agree_ephemeral(private_key, &public_key, |shared_secret| {
-            Session::derive(encoding, keys, shared_secret, &sender_key, &salt)
+        let content_keys = agree_ephemeral(private_key, &public_key, |shared_secret| {
+            ContentKeys::derive(encoding, keys, shared_secret, &sender_key, &salt)
         })
         .unwrap();
-        let key = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &session.key).unwrap());
-        let nonce = Nonce::assume_unique_for_key(session.nonce);
+        let key = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &content_keys.key).unwrap());
+        let nonce = Nonce::assume_unique_for_key(content_keys.nonce);
         let text = key.open_in_place(nonce, Aad::empty(), &mut text).unwrap();
         match encoding {
-            Encoding::Aes128Gcm => text.strip_suffix(&[2]).unwrap().to_vec(),
-            Encoding::AesGcm => text.strip_prefix(&[0, 0]).unwrap().to_vec(),
+            ContentEncoding::Aes128Gcm => text.strip_suffix(&[2]).unwrap().to_vec(),
+            ContentEncoding::AesGcm => text.strip_prefix(&[0, 0]).unwrap().to_vec(),
         }
     }
 
@@ -279,7 +281,7 @@ mod tests {
 
     #[test]
     fn the_recipient_can_decrypt_a_message() {
-        for encoding in [Encoding::Aes128Gcm, Encoding::AesGcm] {
+        for encoding in [ContentEncoding::Aes128Gcm, ContentEncoding::AesGcm] {
             for text in [&b""[..], b"message", &[0; MAX_WEB_PUSH_BYTES]] {
                 let (keys, private_key) = subscribe();
                 let message = encrypt(encoding, &keys, text).unwrap();
@@ -292,8 +294,9 @@ mod tests {
     #[test]
     fn every_message_has_a_new_key_and_salt() {
         let (keys, _) = subscribe();
-        let [one, two] = [(); 2].map(|()| encrypt(Encoding::AesGcm, &keys, b"message").unwrap());
-        let [one, two] = [one, two].map(|message| message.header_values.unwrap());
+        let [one, two] =
+            [(); 2].map(|()| encrypt(ContentEncoding::AesGcm, &keys, b"message").unwrap());
+        let [one, two] = [one, two].map(|message| message.aes_gcm_headers.unwrap());
         assert_ne!(one.salt, two.salt);
         assert_ne!(one.public_key, two.public_key);
     }
@@ -301,7 +304,7 @@ mod tests {
     #[test]
     fn a_message_that_is_too_large_is_rejected() {
         let (keys, _) = subscribe();
-        for encoding in [Encoding::Aes128Gcm, Encoding::AesGcm] {
+        for encoding in [ContentEncoding::Aes128Gcm, ContentEncoding::AesGcm] {
             let result = encrypt(encoding, &keys, &[0; MAX_WEB_PUSH_BYTES + 1]);
             assert_eq!(result, Err(EncryptionError::TooLarge));
         }
@@ -316,7 +319,7 @@ mod tests {
         for public_key in [[4; 65], [0; 65], [0xff; 65], off_curve] {
             let keys = WebPushKeys { public_key, ..valid.clone() };
             assert_eq!(check_public_key(&keys), Err(InvalidKey::PublicKey), "{public_key:?}");
-            let result = encrypt(Encoding::Aes128Gcm, &keys, b"message");
+            let result = encrypt(ContentEncoding::Aes128Gcm, &keys, b"message");
             assert_eq!(result, Err(EncryptionError::Failed));
         }
     }

@@ -10,21 +10,21 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::json;
 use thiserror::Error;
 
-use super::encryption::Encoding;
+use super::encryption::ContentEncoding;
 
 /// The lifetime of a token. Push services reject more than 24 hours.
 pub(crate) const TOKEN_LIFETIME: SignedDuration = SignedDuration::from_hours(12);
 
-/// The key pair of this installation.
+/// A key pair of this installation, which signs tokens.
 pub struct VapidKey {
     pair: EcdsaKeyPair,
     /// The public key in base64url.
     public_key: String,
 }
 
-/// The error of a key that cannot be created or read.
+/// The error of a key that cannot be created, read or used to sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the VAPID key cannot be created or read")]
+#[error("the VAPID key cannot be created, read or used to sign")]
 pub struct VapidKeyError;
 
 /// A signed token that identifies the sender to the push service of one origin.
@@ -38,7 +38,7 @@ pub struct VapidToken {
 
 impl VapidKey {
     /// Creates a key. Returns its PKCS #8 document, which is secret.
-    pub fn generate() -> Result<Vec<u8>, VapidKeyError> {
+    pub fn generate_pkcs8() -> Result<Vec<u8>, VapidKeyError> {
         let document =
             EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         Ok(document.map_err(|_| VapidKeyError)?.as_ref().to_vec())
@@ -83,10 +83,10 @@ impl VapidKey {
 
 impl VapidToken {
     /// Returns the value of the `Authorization` header.
-    pub fn authorization(&self, encoding: Encoding) -> String {
+    pub fn authorization(&self, encoding: ContentEncoding) -> String {
         match encoding {
-            Encoding::Aes128Gcm => format!("vapid t={}, k={}", self.token, self.public_key),
-            Encoding::AesGcm => format!("WebPush {}", self.token),
+            ContentEncoding::Aes128Gcm => format!("vapid t={}, k={}", self.token, self.public_key),
+            ContentEncoding::AesGcm => format!("WebPush {}", self.token),
         }
     }
 }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_token_is_signed_for_one_origin_and_twelve_hours() {
-        let key = VapidKey::from_pkcs8(&VapidKey::generate().unwrap()).unwrap();
+        let key = VapidKey::from_pkcs8(&VapidKey::generate_pkcs8().unwrap()).unwrap();
         let now = Timestamp::from_second(1_800_000_000).unwrap();
         let token = key.sign("https://push.example", "mailto:admin@ring.example", now).unwrap();
         assert_eq!(token.expires_at.as_second(), 1_800_043_200);
@@ -136,14 +136,17 @@ mod tests {
         let signed = format!("{header}.{claims}");
         public_key.verify(signed.as_bytes(), &decode(signature)).unwrap();
         let standard = format!("vapid t={}, k={}", token.token, key.public_key());
-        assert_eq!(token.authorization(Encoding::Aes128Gcm), standard);
-        assert_eq!(token.authorization(Encoding::AesGcm), format!("WebPush {}", token.token));
+        assert_eq!(token.authorization(ContentEncoding::Aes128Gcm), standard);
+        assert_eq!(
+            token.authorization(ContentEncoding::AesGcm),
+            format!("WebPush {}", token.token)
+        );
         assert!(!format!("{token:?}").contains(&token.token), "a secret");
     }
 
     #[test]
     fn a_stored_key_is_read_unless_it_is_damaged() {
-        let document = VapidKey::generate().unwrap();
+        let document = VapidKey::generate_pkcs8().unwrap();
         let [one, two] = [(); 2].map(|()| VapidKey::from_pkcs8(&document).unwrap());
         assert_eq!(one.public_key(), two.public_key());
         assert_eq!(VapidKey::from_pkcs8(&document[1..]).err(), Some(VapidKeyError));

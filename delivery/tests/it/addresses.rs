@@ -1,4 +1,4 @@
-//! Messages go only to permitted addresses.
+//! Messages go only to allowed addresses.
 
 use std::net::IpAddr;
 use std::process::Command;
@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::Full;
 
-use crate::server::{LOOPBACK, Respond, TestServer, accept, loopback_policy, post};
+use crate::server::{LOOPBACK, Respond, TestPushService, accept, loopback_policy, post};
 
 /// Responds with 201 and the path of the request.
 const CREATED: Respond = |request| {
@@ -23,7 +23,7 @@ const CREATED: Respond = |request| {
 
 #[tokio::test]
 async fn a_message_is_posted_and_connections_are_reused() {
-    let server = TestServer::start(CREATED).await;
+    let server = TestPushService::start(CREATED).await;
     let client = OutboundClient::new(server.options());
     for _ in 0..3 {
         let body = Bytes::from_static(b"message");
@@ -37,19 +37,19 @@ async fn a_message_is_posted_and_connections_are_reused() {
 /// The client's policy applies, not the one that was used to parse the URL.
 #[tokio::test]
 async fn a_literal_address_is_checked_again_before_a_connection() {
-    let server = TestServer::start(CREATED).await;
+    let server = TestPushService::start(CREATED).await;
     let url = format!("https://127.0.0.1:{}/", server.port);
     let endpoint = Endpoint::parse(&url, &loopback_policy()).unwrap();
     assert_eq!(post(&server.options(), &endpoint).await.unwrap().status(), 201);
     let mut options = server.options();
-    options.addresses = PushAddressPolicy::default();
+    options.address_policy = PushAddressPolicy::default();
     assert_eq!(post(&options, &endpoint).await.unwrap_err(), AttemptError::ForbiddenAddress);
     assert_eq!(server.connections(), 1);
 }
 
 #[tokio::test]
 async fn a_name_with_a_forbidden_address_is_rejected() {
-    let server = TestServer::start(CREATED).await;
+    let server = TestPushService::start(CREATED).await;
     for address in [
         "127.0.0.1",
         "0.0.0.0",
@@ -72,7 +72,7 @@ async fn a_name_with_a_forbidden_address_is_rejected() {
         "ff02::1",
     ] {
         let mut options = server.options();
-        options.addresses = PushAddressPolicy::default();
+        options.address_policy = PushAddressPolicy::default();
         options.resolve = Arc::new(|_| Ok(vec![address.parse().unwrap()]));
         let result = post(&options, &server.endpoint()).await;
         assert_eq!(result.unwrap_err(), AttemptError::ForbiddenAddress, "{address}");
@@ -82,7 +82,7 @@ async fn a_name_with_a_forbidden_address_is_rejected() {
 
 #[tokio::test]
 async fn one_forbidden_address_rejects_a_name() {
-    let server = TestServer::start(CREATED).await;
+    let server = TestPushService::start(CREATED).await;
     let forbidden: IpAddr = "192.168.0.1".parse().unwrap();
     for addresses in [vec![LOOPBACK, forbidden], vec![forbidden, LOOPBACK]] {
         let mut options = server.options();
@@ -97,7 +97,7 @@ async fn one_forbidden_address_rejects_a_name() {
 /// connection has no effect, because there is one lookup for both.
 #[tokio::test]
 async fn a_connection_goes_to_the_address_that_was_checked() {
-    let server = TestServer::start(CREATED).await;
+    let server = TestPushService::start(CREATED).await;
     let lookups = Arc::new(AtomicUsize::new(0));
     let mut options = server.options();
     let counter = Arc::clone(&lookups);
@@ -114,7 +114,7 @@ async fn a_connection_goes_to_the_address_that_was_checked() {
 
 #[tokio::test]
 async fn a_second_address_is_tried_if_the_first_does_not_accept_connections() {
-    let server = TestServer::start(CREATED).await;
+    let server = TestPushService::start(CREATED).await;
     let mut options = server.options();
     options.resolve = Arc::new(|_| Ok(vec!["127.255.255.254".parse().unwrap(), LOOPBACK]));
     assert_eq!(post(&options, &server.endpoint()).await.unwrap().status(), 201);
@@ -139,7 +139,7 @@ async fn plain_http_reaches_only_allowed_networks() {
         }
     })
     .await;
-    let server = TestServer::start(CREATED).await;
+    let server = TestPushService::start(CREATED).await;
     let mut options = server.options();
     let url = format!("http://gateway.example:{port}/notify");
     let endpoint = Endpoint::parse(&url, &loopback_policy()).unwrap();
@@ -160,7 +160,7 @@ async fn plain_http_reaches_only_allowed_networks() {
 async fn a_redirect_is_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let (port, connections) = accept(async |_| {}).await;
-        let server = TestServer::start(|request| {
+        let server = TestPushService::start(|request| {
             let (status, port) = request.uri().query().unwrap().split_once('-').unwrap();
             let response = Response::builder().status(status);
             let location = format!("http://127.0.0.1:{port}/");

@@ -12,11 +12,11 @@ use belfry_delivery::outbound::OutboundClient;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
-use crate::server::{LOOPBACK, TestServer, loopback_policy, post};
+use crate::server::{LOOPBACK, TestPushService, loopback_policy, post};
 
 #[tokio::test]
 async fn a_name_without_addresses_is_reported() {
-    let server = TestServer::start(|_| Response::default()).await;
+    let server = TestPushService::start(|_| Response::default()).await;
     let mut options = server.options();
     options.resolve = Arc::new(|_| Ok(Vec::new()));
     assert_eq!(post(&options, &server.endpoint()).await.unwrap_err(), AttemptError::Dns);
@@ -37,7 +37,7 @@ struct SlowResolver {
 /// would occupy more and more threads.
 #[tokio::test]
 async fn requests_for_a_name_share_one_lookup_and_at_most_256_lookups_run() {
-    let server = TestServer::start(|_| Response::default()).await;
+    let server = TestPushService::start(|_| Response::default()).await;
     let (release, released) = channel();
     let resolver = Arc::new(SlowResolver { counts: Mutex::default(), released: released.into() });
     let mut options = server.options();

@@ -1,4 +1,5 @@
-//! Attacks on the outbound client, with real sockets and certificates.
+//! Tests of the outbound client against hostile and broken servers, with real sockets and
+//! certificates.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod addresses;

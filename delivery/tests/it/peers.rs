@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::server::{LOOPBACK, TestServer, accept, endpoint_at, post};
+use crate::server::{LOOPBACK, TestPushService, accept, endpoint_at, post};
 
 /// The timeout of tests in which the server does not respond.
 const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ const THOUSAND_CHARACTERS: &str = match std::str::from_utf8(&[b'x'; 1000]) {
 };
 
 /// Returns options for a server, with a short timeout if the test expects one.
-fn options_for(server: &TestServer, error: &AttemptError) -> OutboundOptions {
+fn options_for(server: &TestPushService, error: &AttemptError) -> OutboundOptions {
     let mut options = server.options();
     if *error == AttemptError::Timeout {
         options.timeout = SHORT_TIMEOUT;
@@ -45,7 +45,7 @@ async fn a_slow_or_endless_response_ends_at_the_timeout() {
     for chunks in
         [&[""][..], &["HTTP/1.1 201 Created\r\n", "x"], &["HTTP/1.1 100 Continue\r\n\r\n"]]
     {
-        let server = TestServer::start_raw(chunks, slow).await;
+        let server = TestPushService::start_raw(chunks, slow).await;
         let options = options_for(&server, &AttemptError::Timeout);
         let result = post(&options, &server.endpoint()).await;
         assert_eq!(result.unwrap_err(), AttemptError::Timeout, "{chunks:?}");
@@ -66,7 +66,7 @@ async fn a_body_that_is_slow_or_too_large_counts_as_empty() {
             Duration::ZERO,
         ),
     ] {
-        let server = TestServer::start_raw(chunks, interval).await;
+        let server = TestPushService::start_raw(chunks, interval).await;
         let options = options_for(&server, &AttemptError::Timeout);
         let response = post(&options, &server.endpoint()).await.unwrap();
         assert_eq!((response.status().as_u16(), response.body().len()), (201, 0), "{chunks:?}");
@@ -87,7 +87,7 @@ async fn an_oversized_or_invalid_response_is_rejected() {
         ),
         (&["HTTP/2.0 200 OK\r\n\r\n"], AttemptError::Protocol),
     ] {
-        let server = TestServer::start_raw(chunks, Duration::ZERO).await;
+        let server = TestPushService::start_raw(chunks, Duration::ZERO).await;
         let result = post(&server.options(), &server.endpoint()).await;
         assert_eq!(result.unwrap_err(), error, "{chunks:?}");
     }
@@ -95,7 +95,7 @@ async fn an_oversized_or_invalid_response_is_rejected() {
 
 #[tokio::test]
 async fn an_http2_response_with_many_headers_is_rejected() {
-    let server = TestServer::start(|_| {
+    let server = TestPushService::start(|_| {
         let mut response = Response::builder();
         for number in 0..1000 {
             response = response.header(format!("x-{number}"), THOUSAND_CHARACTERS);
@@ -109,10 +109,10 @@ async fn an_http2_response_with_many_headers_is_rejected() {
 
 #[tokio::test]
 async fn a_large_body_of_an_http2_response_counts_as_empty() {
-    let server = TestServer::start(|_| Response::new(Full::from(vec![0; 65_537]))).await;
+    let server = TestPushService::start(|_| Response::new(Full::from(vec![0; 65_537]))).await;
     let response = post(&server.options(), &server.endpoint()).await.unwrap();
     assert_eq!(response.body().len(), 0);
-    let server = TestServer::start(|_| Response::new(Full::from(vec![0; 65_536]))).await;
+    let server = TestPushService::start(|_| Response::new(Full::from(vec![0; 65_536]))).await;
     let response = post(&server.options(), &server.endpoint()).await.unwrap();
     assert_eq!(response.body().len(), 65_536);
 }
@@ -125,8 +125,8 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Starts a server that speaks HTTP/2, sends its settings and then a frame over and over.
-async fn start_flood(repeated: fn() -> Vec<u8>) -> TestServer {
-    TestServer::start_with(
+async fn start_flood(repeated: fn() -> Vec<u8>) -> TestPushService {
+    TestPushService::start_with(
         &["h2"],
         |_| {},
         move |mut stream| async move {
@@ -162,7 +162,7 @@ async fn floods_of_http2_frames_end_with_an_error() {
 
 #[tokio::test]
 async fn an_endless_http2_header_block_is_rejected() {
-    let server = TestServer::start_with(
+    let server = TestPushService::start_with(
         &["h2"],
         |_| {},
         async |mut stream| {
@@ -196,7 +196,7 @@ async fn an_incomplete_tls_handshake_fails_or_times_out() {
     .await;
     let (closed, _) = accept(async |_| {}).await;
     let unused = TcpListener::bind((LOOPBACK, 0)).await.unwrap().local_addr().unwrap().port();
-    let server = TestServer::start(|_| Response::default()).await;
+    let server = TestPushService::start(|_| Response::default()).await;
     for (port, error) in [
         (silent, AttemptError::Timeout),
         (plain, AttemptError::Tls),
@@ -212,7 +212,7 @@ async fn an_incomplete_tls_handshake_fails_or_times_out() {
 #[tokio::test]
 async fn a_connection_that_no_request_needs_is_closed_if_its_handshake_stalls() {
     static HAS_SECOND: Semaphore = Semaphore::const_new(0);
-    let server = TestServer::start_with(
+    let server = TestPushService::start_with(
         &["http/1.1"],
         |_| {},
         async |stream| {
@@ -225,10 +225,10 @@ async fn a_connection_that_no_request_needs_is_closed_if_its_handshake_stalls() 
         },
     )
     .await;
-    let (closed_sender, mut closed) = mpsc::channel(1);
+    let (sender, mut receiver) = mpsc::channel(1);
     let (count, server_port) = (Arc::new(AtomicUsize::new(0)), server.port);
     let (port, _) = accept(move |mut stream| {
-        let (count, closed_sender) = (Arc::clone(&count), closed_sender.clone());
+        let (count, sender) = (Arc::clone(&count), sender.clone());
         async move {
             if count.fetch_add(1, Ordering::SeqCst) == 0 {
                 let mut server = TcpStream::connect((LOOPBACK, server_port)).await.unwrap();
@@ -236,7 +236,7 @@ async fn a_connection_that_no_request_needs_is_closed_if_its_handshake_stalls() 
             } else {
                 HAS_SECOND.add_permits(1);
                 drop(stream.read_to_end(&mut Vec::new()).await);
-                closed_sender.send(()).await.unwrap();
+                sender.send(()).await.unwrap();
             }
         }
     })
@@ -245,32 +245,32 @@ async fn a_connection_that_no_request_needs_is_closed_if_its_handshake_stalls() 
     options.timeout = Duration::from_secs(5);
     let client = OutboundClient::new(options);
     let endpoint = endpoint_at(port);
-    let post = || client.post(&endpoint, HeaderMap::new(), Bytes::new());
-    let (first, second) = tokio::join!(post(), post());
-    assert_eq!(
-        (first.unwrap().status(), second.unwrap().status()),
-        (StatusCode::OK, StatusCode::OK)
-    );
-    let closed = tokio::time::timeout(Duration::from_mins(1), closed.recv()).await;
-    assert_eq!(closed, Ok(Some(())), "the second connection is still open");
+    let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new());
+    let (one, two) = tokio::join!(send(), send());
+    assert_eq!((one.unwrap().status(), two.unwrap().status()), (StatusCode::OK, StatusCode::OK));
+    let result = tokio::time::timeout(Duration::from_mins(1), receiver.recv()).await;
+    assert_eq!(result, Ok(Some(())), "the second connection is still open");
 }
 
 #[tokio::test]
 async fn a_certificate_that_is_not_for_the_host_is_rejected() {
     let serve = async |_| {};
-    let valid = TestServer::start_with(&[], |_| {}, serve).await;
+    let valid = TestPushService::start_with(&[], |_| {}, serve).await;
     let mut untrusted = valid.options();
     untrusted.authorities = RootCertStore::empty().into();
     let result = post(&untrusted, &valid.endpoint()).await;
     assert_eq!(result.unwrap_err(), AttemptError::Certificate, "an unknown authority");
 
-    let expired = TestServer::start_with(
+    let expired = TestPushService::start_with(
         &[],
         |certificate| certificate.not_after = date_time_ymd(2020, 1, 1),
         serve,
     );
-    let other_name =
-        TestServer::start_with(&[], |certificate| certificate.subject_alt_names.clear(), serve);
+    let other_name = TestPushService::start_with(
+        &[],
+        |certificate| certificate.subject_alt_names.clear(),
+        serve,
+    );
     for (reason, server) in [("expired", expired.await), ("another name", other_name.await)] {
         let result = post(&server.options(), &server.endpoint()).await;
         assert_eq!(result.unwrap_err(), AttemptError::Certificate, "{reason}");
@@ -280,7 +280,7 @@ async fn a_certificate_that_is_not_for_the_host_is_rejected() {
 /// A push service closes idle connections at any time.
 #[tokio::test]
 async fn a_closed_connection_is_replaced() {
-    let server = TestServer::start_with(
+    let server = TestPushService::start_with(
         &["http/1.1"],
         |_| {},
         async |mut stream| {

@@ -29,16 +29,16 @@ use tokio_rustls::server::TlsStream;
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
 /// A server that counts its connections.
-pub(crate) struct TestServer {
+pub(crate) struct TestPushService {
     pub(crate) port: u16,
     pub(crate) authorities: RootCertStore,
     connections: Arc<AtomicUsize>,
 }
 
-/// The response of a [`TestServer`] to a request.
+/// The response of a [`TestPushService`] to a request.
 pub(crate) type Respond = fn(&Request<Incoming>) -> Response<Full<Bytes>>;
 
-impl TestServer {
+impl TestPushService {
     /// Starts a server that speaks HTTP/2 and HTTP/1.1.
     pub(crate) async fn start(respond: Respond) -> Self {
         Self::start_with(
@@ -80,7 +80,7 @@ impl TestServer {
         .await
     }
 
-    /// Starts a server that offers these protocols and calls `serve` for each connection. Its
+    /// Starts a server that offers these ALPN protocols and calls `serve` for each connection. Its
     /// certificate is for `push.example` and its address, unless `change` modifies it.
     pub(crate) async fn start_with<F: Future<Output = ()> + Send>(
         protocols: &[&str],
@@ -124,7 +124,8 @@ impl TestServer {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Returns options that trust the server and allow its network. `push.example` has its address.
+    /// Returns options that trust the server's authority, allow its network and resolve every name to
+    /// its address.
     pub(crate) fn options(&self) -> OutboundOptions {
         let mut options = OutboundOptions::new(loopback_policy(), self.authorities.clone());
         options.resolve = Arc::new(|_| Ok(vec![LOOPBACK]));
@@ -137,7 +138,8 @@ impl TestServer {
     }
 }
 
-/// Accepts connections on 127.0.0.1. Returns the port and the number of connections.
+/// Accepts connections on 127.0.0.1 and calls `serve` for each. Returns the port and the number of
+/// connections so far.
 pub(crate) async fn accept<F: Future<Output = ()> + Send>(
     serve: impl Fn(TcpStream) -> F + Clone + Send + Sync + 'static,
 ) -> (u16, Arc<AtomicUsize>) {

@@ -215,7 +215,7 @@ fn the_policy_in_data_takes_precedence_over_a_top_level_policy() {
 }
 
 #[test]
-fn a_notification_is_admitted_by_its_type_and_the_policy() {
+fn a_notification_is_allowed_by_its_type_and_the_policy() {
     let unrelated_person = Relationship::default();
     let followed_person = Relationship { followed: true, ..unrelated_person };
     let follower = Relationship { follower: true, ..unrelated_person };
@@ -227,12 +227,12 @@ fn a_notification_is_admitted_by_its_type_and_the_policy() {
     ] {
         let alerts = alerts(&[("mention", true), ("poll", false)]);
         let settings = SubscriptionSettings { alerts, policy };
-        for (relationship, is_admitted) in
+        for (relationship, is_allowed) in
             [unrelated_person, followed_person, follower].into_iter().zip(admitted)
         {
-            assert_eq!(settings.admits("mention", relationship), is_admitted, "{policy}");
-            assert!(!settings.admits("poll", relationship), "off");
-            assert!(!settings.admits("follow", relationship), "absent");
+            assert_eq!(settings.allows("mention", relationship), is_allowed, "{policy}");
+            assert!(!settings.allows("poll", relationship), "off");
+            assert!(!settings.allows("follow", relationship), "absent");
         }
     }
 }

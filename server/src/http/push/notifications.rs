@@ -35,7 +35,7 @@ pub(crate) async fn notify_account(
     let receivers = state.store.receivers_of_accounts(&[account_id], now).await?;
     let is_wanted = |receiver: &StoredReceiver| match &receiver.document {
         ReceiverDocument::Subscription(Subscription { settings, .. }) => {
-            settings.admits(&request.message.notification_type, request.relationship)
+            settings.allows(&request.message.notification_type, request.relationship)
         }
         ReceiverDocument::Pusher(_) => false,
     };
