@@ -9,6 +9,7 @@ use belfry_core::push::notify_request::{AccountName, NotificationRequest};
 use belfry_core::push::receiver::{ReceiverDocument, Subscription};
 use belfry_core::rules::evaluation_request::EvaluateRequest;
 use belfry_store::StoredReceiver;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::member_evaluation::MemberEvaluation;
@@ -41,7 +42,9 @@ pub(crate) async fn notify_account(
     };
     let recipients: Vec<Recipient> =
         receivers.iter().filter(|receiver| is_wanted(receiver)).map(Recipient::from).collect();
-    if recipients.is_empty() || is_silenced(&state, &service, request.evaluation(&user_id)).await? {
+    if recipients.is_empty()
+        || is_silenced(&state, &service, request.evaluation(&user_id), now).await?
+    {
         return Ok(Json(json!({ "accepted": 0 })));
     }
     let content = Message::Notification(request.message);
@@ -50,30 +53,32 @@ pub(crate) async fn notify_account(
     Ok(Json(json!({ "accepted": accepted })))
 }
 
-/// Returns the id and the user id of an account in the namespaces of the service.
+/// Returns the id and the user id of an account in the namespaces of the service. An account outside
+/// them gets the same error as an unknown one, so that the service does not learn which exist.
 async fn find_account(
     state: &AppState,
     service: &ApplicationService,
     name: &AccountName,
 ) -> Result<(i64, String), MatrixError> {
     let server_name = state.server_name();
-    let (id, user_id) = match name {
+    match name {
         AccountName::Id(id) => {
-            let account = state.store.account(*id).await?.ok_or(MatrixError::NoAccount)?;
-            (account.id, matrix::user_id(&account.name, server_name))
+            let account = state.store.account(*id).await?.ok_or(MatrixError::OutsideNamespace)?;
+            let user_id = matrix::user_id(&account.name, server_name);
+            if !service.may_act_for(&account.name, &user_id) {
+                return Err(MatrixError::OutsideNamespace);
+            }
+            Ok((account.id, user_id))
         }
         AccountName::UserId(user_id) => {
             let name = matrix::localpart(user_id, server_name)
                 .ok_or_else(|| MatrixError::OtherServer(server_name.to_owned()))?;
+            if !service.may_act_for(name, user_id) {
+                return Err(MatrixError::OutsideNamespace);
+            }
             let account = state.store.token_account(name).await?.ok_or(MatrixError::NoAccount)?;
-            (account.id, user_id.clone())
+            Ok((account.id, user_id.clone()))
         }
-    };
-    let name = matrix::localpart(&user_id, server_name).unwrap_or_default();
-    if service.may_act_for(name, &user_id) {
-        Ok((id, user_id))
-    } else {
-        Err(MatrixError::OutsideNamespace)
     }
 }
 
@@ -82,9 +87,9 @@ async fn is_silenced(
     state: &Arc<AppState>,
     service: &ApplicationService,
     request: EvaluateRequest,
+    now: Timestamp,
 ) -> Result<bool, MatrixError> {
     let slot = state.evaluation_pool.enter()?;
-    let evaluation = MemberEvaluation::new(request, None, state.clock.now());
-    let evaluation = evaluation.run(state, &slot, service).await?;
+    let evaluation = MemberEvaluation::new(request, None, now).run(state, &slot, service).await?;
     Ok(evaluation.is_silenced())
 }

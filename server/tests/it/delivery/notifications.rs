@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{DeliveringService, NOTIFICATIONS, SUBSCRIPTION, subscription_body};
-use crate::support::PushService;
+use crate::support::{PushService, TestDatabase};
 
 #[tokio::test]
 async fn a_notification_is_sent_in_the_encoding_of_the_subscription() {
@@ -142,4 +142,23 @@ async fn an_account_that_is_unknown_or_outside_the_namespace_is_rejected() {
     }
     let user = fixture.service.user_client("alice").await;
     user.send(NOTIFICATIONS, "{}").await.expect_json(StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn an_account_outside_the_namespace_gets_the_error_of_an_unknown_one() {
+    let bot_service = "[[application_services]]\nid = 'bots'\nas_token = 'token of bots'\n\
+        sender_localpart = 'bots'\nnamespaces.users = [{ regex = '@bot_.*' }]\n";
+    let fixture = DeliveringService::start_on(TestDatabase::sqlite(), bot_service).await;
+    fixture.service.add_account("alice").await;
+    let account = fixture.service.store().account_by_name("alice").await.unwrap().unwrap();
+    let bots = fixture.service.anonymous_client().with_token("token of bots");
+    let expected = json!({
+        "errcode": "M_FORBIDDEN",
+        "error": "This user is not in the namespace of the application service",
+    });
+    for name in ["@alice:ring.example", "@bob:ring.example", &account.id.to_string(), "12345"] {
+        let body = json!({ "account": name, "type": "mention", "id": "1", "title": "t" });
+        let response = bots.send(NOTIFICATIONS, body.to_string()).await;
+        assert_eq!(response.expect_json(StatusCode::FORBIDDEN), expected, "{name}");
+    }
 }
