@@ -17,8 +17,8 @@ use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
 use crate::http::json::JsonBytes;
 
-/// Evaluates an event against the requester's rules. Returns the result of each rule up to the
-/// first match, and the deliveries to the requester with the same event id.
+/// Evaluates an event against the requester's rules. Returns the outcome of each rule up to the first
+/// match, and the deliveries of the event to the requester's receivers.
 pub(crate) async fn explain(
     State(state): State<Arc<AppState>>,
     requester: Requester,
@@ -28,24 +28,22 @@ pub(crate) async fn explain(
     // The event and the room's power levels may each have the maximum size of an event.
     let max_bytes = state.config.rules.max_body_bytes.saturating_mul(2);
     let FullBody(body) = FullBody::read_at_most(max_bytes, request, &state).await?;
+    let slot = state.evaluation_pool.enter_for_account(requester.account_id)?;
     let request = ExplainRequest::parse(&body)?;
-    let now = state.clock.now();
-    let rulesets = state.store.rulesets(requester.account_id, now).await?;
+    let (account_id, now) = (requester.account_id, state.clock.now());
+    let rulesets = state.store.rulesets(account_id, now).await?;
     let event_id = request.event.event_id();
-    let deliveries =
-        EventDelivery::load_all(&state.store, requester.account_id, event_id, now).await?;
+    let deliveries = EventDelivery::load_all(&state.store, account_id, event_id, now).await?;
     let user_id = requester.user_id(&state);
     let start = Instant::now();
-    let slot = state.evaluation_pool.enter_for_account(requester.account_id)?;
-    let explain = move || {
+    let evaluate = move || {
         let rules = EffectiveRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&request.event, &request.room, request.member(), now);
-        let exceeds_work_budget = explanation.exceeds_work_budget();
         let response = ExplainResponse { explanation: &explanation, deliveries };
-        (to_bytes(&response), exceeds_work_budget)
+        (to_bytes(&response), explanation.exceeds_work_budget())
     };
-    let (explanation, exceeds_work_budget) = slot.run(explain).await?;
+    let (response, exceeds_work_budget) = slot.run(evaluate).await?;
     state.metrics.evaluation.record_explanation(start, exceeds_work_budget);
-    let explanation = state.unread_responses.count(requester.account_id, explanation.into())?;
-    Ok(JsonBytes(explanation).into_response())
+    let response = state.unread_responses.count(account_id, response.into())?;
+    Ok(JsonBytes(response).into_response())
 }

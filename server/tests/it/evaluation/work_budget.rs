@@ -160,6 +160,8 @@ async fn an_account_can_request_one_explanation_at_a_time() {
     let message = "Another request from this account is being evaluated; try again soon";
     let error = json!({ "errcode": "M_LIMIT_EXCEEDED", "error": message, "retry_after_ms": 1000 });
     assert_eq!(response.expect_json(StatusCode::TOO_MANY_REQUESTS), error);
+    // The slot is taken before the body is parsed and the rules are read.
+    assert_eq!(alice.send_json(EXPLAIN, &json!({})).await.status, 429);
     bob.explain(&body).await;
     drop(slot);
     alice.explain(&body).await;
