@@ -1,5 +1,6 @@
 //! Evaluation of an event for many members, in batches.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -54,6 +55,8 @@ pub(super) struct MemberEvaluation {
 pub(super) struct NotifiedPushers {
     /// The counts of each member of the request.
     pub(super) counts: Vec<Counts>,
+    /// The accounts whose pushers were loaded.
+    account_ids: HashSet<i64>,
     pub(super) recipients: Vec<Recipient>,
 }
 
@@ -91,8 +94,8 @@ impl MemberEvaluation {
         let mut batch = Batch::default();
         for chunk in positions.chunks(CHUNK_MEMBERS) {
             batch.add_members(state, &self.request.members, chunk).await?;
-            if self.notified_pushers.is_some() {
-                batch.add_pushers(state).await?;
+            if let Some(notified_pushers) = &mut self.notified_pushers {
+                batch.add_pushers(state, &mut notified_pushers.account_ids).await?;
             }
             if batch.is_full() {
                 let (pool_state, full_batch) = (Arc::clone(state), std::mem::take(&mut batch));
@@ -290,10 +293,19 @@ impl Batch {
         Ok(())
     }
 
-    /// Loads the active pushers of the members that were added last.
-    async fn add_pushers(&mut self, state: &AppState) -> Result<(), StoreError> {
+    /// Loads the active pushers of the members that were added last. If the request names an account
+    /// twice, its pushers belong to the first member, so that they get and count one message.
+    async fn add_pushers(
+        &mut self,
+        state: &AppState,
+        loaded_account_ids: &mut HashSet<i64>,
+    ) -> Result<(), StoreError> {
         let new_members = &mut self.members[self.members_with_pushers..];
-        let account_ids: Vec<i64> = new_members.iter().map(|member| member.account_id).collect();
+        let account_ids: Vec<i64> = new_members
+            .iter()
+            .map(|member| member.account_id)
+            .filter(|account_id| loaded_account_ids.insert(*account_id))
+            .collect();
         let now = state.clock.now();
         for receiver in state.store.receivers_of_accounts(&account_ids, now).await? {
             let ReceiverDocument::Pusher(Pusher { enabled: true, profile_tag, .. }) =
@@ -307,8 +319,6 @@ impl Batch {
                 origin: receiver.origin,
                 profile_tag,
             };
-            // If the request names an account twice, its pushers belong to one of both members, or
-            // to each if they are loaded separately. Deliveries that are stored are unique anyway.
             if let Some(member) =
                 new_members.iter_mut().find(|member| member.account_id == receiver.account_id)
             {

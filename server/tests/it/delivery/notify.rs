@@ -108,6 +108,21 @@ async fn a_repeated_event_is_delivered_once_and_new_members_get_it() {
 }
 
 #[tokio::test]
+async fn a_member_listed_twice_gets_one_message() {
+    let gateway = start_gateway().await;
+    let fixture = DeliveringService::start().await;
+    fixture.set_pusher("alice", &json!({}), &gateway.url).await;
+    // More than are loaded together.
+    let names: Vec<String> = (0..100).map(|number| format!("person_{number}")).collect();
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.insert(0, "alice");
+    names.push("alice");
+    assert_eq!(fixture.notify("$1", &names).await["accepted"], 1);
+    fixture.wait_until_idle().await;
+    assert_eq!(gateway.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_disabled_pusher_and_a_silent_user_get_no_message() {
     let gateway = start_gateway().await;
     let fixture = DeliveringService::start().await;
