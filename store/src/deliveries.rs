@@ -50,7 +50,7 @@ pub struct NewDelivery {
     pub receiver_id: i64,
     /// The id of the event or notification.
     pub event_id: String,
-    /// The rule, tweaks and counts.
+    /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
     /// The time after which it is not sent.
     pub expires_at: Timestamp,

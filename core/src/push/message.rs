@@ -45,6 +45,21 @@ pub enum Message {
     },
 }
 
+/// The kind of a message, which is stored with its deliveries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageKind {
+    /// An event.
+    #[default]
+    Event,
+    /// A notification.
+    Notification,
+    /// A request to acknowledge a pusher.
+    Ack,
+    /// A test.
+    Test,
+}
+
 /// A Matrix event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventMessage {
@@ -81,10 +96,12 @@ pub struct NotificationMessage {
     pub icon: String,
 }
 
-/// The properties of a message that differ between its deliveries.
+/// The kind of a message, and its properties that differ between deliveries.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeliveryDetails {
+    /// The kind of the message.
+    pub kind: MessageKind,
     /// The path of the rule that matched, such as `global/override/.m.rule.master`.
     pub rule: Option<String>,
     /// The tweaks of the rule.
@@ -145,6 +162,7 @@ impl DeliveryDetails {
         let tweaks = collect_tweaks(evaluation.limited_actions().into_iter());
         let to_member = |(name, value): (&str, _)| (name.to_owned(), serde_json::json!(value));
         Self {
+            kind: MessageKind::Event,
             rule: evaluation.rule.map(|rule| rule.to_ref().path()),
             tweaks: tweaks.into_iter().map(to_member).collect(),
             counts,

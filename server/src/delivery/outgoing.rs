@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_core::push::message::{DeliveryDetails, Message};
+use belfry_core::push::message::{DeliveryDetails, Message, MessageKind};
 use belfry_core::secret::Sha256Digest;
 use belfry_delivery::sealed::seal_message;
 use belfry_runtime::random;
@@ -10,9 +10,6 @@ use belfry_runtime::sealing::SealingKey;
 use belfry_store::{NewDelivery, NewMessage, Store, StoreError, StoredReceiver};
 use jiff::Timestamp;
 use serde_json::json;
-
-/// The event id of messages that request a device's acknowledgement.
-pub(crate) const ACK_EVENT_ID: &str = "ack";
 
 /// Maximum number of deliveries that are stored in one transaction, so that it ends before the
 /// database's timeout. After a failure, a repeated request stores the rest.
@@ -70,10 +67,12 @@ impl OutgoingMessage<'_> {
 
     fn delivery(&self, recipient: Recipient, now: Timestamp) -> NewDelivery {
         let (kind, event_id) = match &self.content {
-            Message::Event(event) => ("notify", event.event_id.clone()),
-            Message::Notification(notification) => ("notification", notification.id.to_string()),
-            Message::Ack { .. } => ("ack", ACK_EVENT_ID.to_owned()),
-            Message::Test { id, .. } => ("test", id.clone()),
+            Message::Event(event) => (MessageKind::Event, event.event_id.clone()),
+            Message::Notification(notification) => {
+                (MessageKind::Notification, notification.id.to_string())
+            }
+            Message::Ack { .. } => (MessageKind::Ack, "ack".to_owned()),
+            Message::Test { id, .. } => (MessageKind::Test, id.clone()),
         };
         let Recipient { account_id, receiver_id, details, .. } = recipient;
         let key = json!([kind, self.source, event_id, account_id, receiver_id]);
@@ -82,7 +81,7 @@ impl OutgoingMessage<'_> {
             account_id,
             receiver_id,
             event_id,
-            details,
+            details: DeliveryDetails { kind, ..details },
             expires_at: now.checked_add(self.ttl).unwrap_or(now),
         }
     }

@@ -13,9 +13,6 @@ use super::outgoing::{OutgoingMessage, Recipient};
 /// Time after which a test is no longer sent.
 const LIFETIME: Duration = Duration::from_mins(10);
 
-/// The prefix of the event ids of tests.
-const EVENT_ID_PREFIX: &str = "test-";
-
 /// The title and body that the device shows.
 #[derive(Debug, Clone)]
 pub struct TestText {
@@ -34,14 +31,9 @@ pub async fn enqueue_test(
     text: TestText,
     now: Timestamp,
 ) -> Result<Option<String>, StoreError> {
-    let event_id = format!("{EVENT_ID_PREFIX}{}", random::hex_id());
+    let event_id = format!("test-{}", random::hex_id());
     let content = Message::Test { id: event_id.clone(), title: text.title, body: text.body };
     let message = OutgoingMessage { content, source: "", ttl: LIFETIME };
     let stored = message.store(store, sealing_key, vec![Recipient::from(receiver)], now).await?;
     Ok((stored > 0).then_some(event_id))
-}
-
-/// Returns whether a delivery with this event id is a test.
-pub fn is_test(event_id: &str) -> bool {
-    event_id.starts_with(EVENT_ID_PREFIX)
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use askama::Template;
+use belfry_core::push::message::MessageKind;
 use belfry_core::push::receiver::{Protocol, ReceiverState};
 use belfry_core::rules::{Rule, RuleKind};
 use belfry_core::text::escape_invisible;
@@ -17,8 +18,7 @@ use super::rules::rule_title;
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AuthenticationError, Form, Layout};
-use crate::delivery::outgoing::ACK_EVENT_ID;
-use crate::delivery::test_message::{TestText, is_test};
+use crate::delivery::test_message::TestText;
 use crate::language::isolate;
 
 /// The maximum number of characters shown of a name or an event id.
@@ -109,19 +109,23 @@ impl DevicesPage<'_> {
     /// Returns the subject of a delivery: the title of its rule, unless it is a test or requests an
     /// acknowledgement.
     fn delivery_title(&self, listed: &ListedDelivery) -> String {
-        let event_id = &*listed.delivery.event_id;
-        match &listed.rule {
-            Some((kind, rule)) => rule_title(*kind, rule, &self.layout),
-            None if is_test(event_id) => self.layout.text("deliveries-test").into_owned(),
-            None if event_id == ACK_EVENT_ID => self.layout.text("deliveries-ack").into_owned(),
-            None => self.layout.text("deliveries-other").into_owned(),
-        }
+        let key = match (listed.delivery.details.kind, &listed.rule) {
+            (MessageKind::Test, _) => "deliveries-test",
+            (MessageKind::Ack, _) => "deliveries-ack",
+            (_, Some((kind, rule))) => return rule_title(*kind, rule, &self.layout),
+            (_, None) => "deliveries-other",
+        };
+        self.layout.text(key).into_owned()
     }
 
     /// Returns the id that the product gave the event or notification.
     fn event_id(listed: &ListedDelivery) -> Option<String> {
-        let event_id = &*listed.delivery.event_id;
-        (event_id != ACK_EVENT_ID && !is_test(event_id)).then(|| shorten(event_id))
+        match listed.delivery.details.kind {
+            MessageKind::Event | MessageKind::Notification => {
+                Some(shorten(&listed.delivery.event_id))
+            }
+            MessageKind::Ack | MessageKind::Test => None,
+        }
     }
 
     fn delivery_device(&self, listed: &ListedDelivery) -> String {

@@ -197,6 +197,27 @@ async fn a_delivery_is_listed_with_the_title_of_its_rule() {
 }
 
 #[tokio::test]
+async fn an_event_id_that_resembles_that_of_a_test_is_shown() {
+    let push_service = PushService::start().await;
+    let fixture = DeliveringService::start().await;
+    let client = fixture.set_pusher("alice", &json!({}), &push_service.url).await;
+    let request_line = "PUT /_matrix/client/v3/pushrules/global/content/words";
+    let rule = json!({ "pattern": "hello", "actions": ["notify"] });
+    client.send(request_line, rule.to_string()).await.expect_json(StatusCode::OK);
+    for event_id in ["ack", "test-1"] {
+        fixture.notify(event_id, &["alice"]).await;
+    }
+    fixture.wait_until_idle().await;
+    client.send(&request_line.replace("PUT", "DELETE"), "").await.expect_json(StatusCode::OK);
+    let mut browser = sign_in(&fixture, "alice").await;
+    let text = visible_text(&browser.get(DEVICES).await);
+    for event_id in ["ack", "test-1"] {
+        let expected = format!("|Notification|Delivered:|08:00 UTC|Example · Phone · {event_id}|");
+        assert!(text.contains(&expected), "{expected}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn failures_are_described_in_words() {
     let overloaded =
         PushService::start_with(|_| StatusCode::SERVICE_UNAVAILABLE.into_response()).await;

@@ -31,7 +31,7 @@ pub struct DeliveryKey {
 pub struct ClaimedDelivery {
     /// Identifies the delivery and its claim.
     pub key: DeliveryKey,
-    /// The rule, tweaks and counts.
+    /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
     /// The time at which it was stored, to the millisecond.
     pub created_at: Timestamp,

@@ -56,7 +56,7 @@ pub struct LoggedDelivery {
     pub receiver_id: i64,
     /// The id of the event or notification.
     pub event_id: String,
-    /// The rule, tweaks and counts.
+    /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
     /// The time at which it was stored.
     pub created_at: Timestamp,

@@ -38,6 +38,7 @@ fn notification_message() -> NotificationMessage {
 fn details() -> DeliveryDetails {
     let tweaks = json!({"sound": "default", "highlight": false});
     DeliveryDetails {
+        kind: MessageKind::Event,
         rule: Some("global/content/x".to_owned()),
         tweaks: tweaks.as_object().unwrap().clone(),
         counts: Counts { unread: 3, missed_calls: 0 },
@@ -213,6 +214,7 @@ fn details_contain_the_matching_rule_and_its_tweaks() {
     let counts = Counts { unread: 1, missed_calls: 2 };
     let details = DeliveryDetails::new(&group.evaluation, counts, true);
     let json = json!({
+        "kind": "event",
         "rule": "global/override/x", "tweaks": {"sound": "default", "highlight": true},
         "counts": {"unread": 1, "missed_calls": 2}, "user_is_target": true,
     });

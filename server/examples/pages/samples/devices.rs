@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 use belfry_core::push::attempt_error::AttemptError;
-use belfry_core::push::message::DeliveryDetails;
+use belfry_core::push::message::{DeliveryDetails, MessageKind};
 use belfry_core::push::pusher::PendingAck;
 use belfry_core::push::receiver::{
     Protocol, Pusher, PusherKind, ReceiverDocument, Subscription, SubscriptionSettings,
@@ -125,14 +125,15 @@ fn sample_devices(app: &str) -> Vec<ListedReceiver> {
 /// Returns deliveries in every state.
 fn sample_deliveries() -> Vec<ListedDelivery> {
     use DeliveryOutcome::{Delivered, Dropped, Expired, Removed};
+    use MessageKind::{Ack, Event, Notification, Test};
     let rule = Rule { rule_id: ".m.rule.message".to_owned(), ..Rule::default() };
     let builtin_rule = Some((RuleKind::Underride, rule));
-    let sample_delivery = |event_id: &str, receiver_id: i64, outcome, status: Option<u16>| {
+    let sample_delivery = |kind, event_id: &str, receiver_id: i64, outcome, status: Option<u16>| {
         let is_waiting = Option::is_none(&outcome);
         let delivery = LoggedDelivery {
             receiver_id,
             event_id: event_id.to_owned(),
-            details: DeliveryDetails::default(),
+            details: DeliveryDetails { kind, ..DeliveryDetails::default() },
             created_at: timestamp(1_799_990_000),
             expires_at: timestamp(1_800_090_000),
             due_at: timestamp(1_800_000_600),
@@ -146,11 +147,11 @@ fn sample_deliveries() -> Vec<ListedDelivery> {
     };
     let event = "$8jrlYsRYkM3bJKvVBcJ0Qb0Vdn";
     vec![
-        sample_delivery("test-0123456789abcdef", 1, None, None),
-        ListedDelivery { rule: builtin_rule, ..sample_delivery(event, 1, Some(Delivered), None) },
-        sample_delivery("42", 2, None, Some(503)),
-        sample_delivery("ack", 3, Some(Expired), None),
-        sample_delivery("43", 4, Some(Dropped), Some(413)),
-        sample_delivery("44", 99, Some(Removed), Some(410)),
+        sample_delivery(Test, "test-0123456789abcdef", 1, None, None),
+        ListedDelivery { rule: builtin_rule, ..sample_delivery(Event, event, 1, Some(Delivered), None) },
+        sample_delivery(Notification, "42", 2, None, Some(503)),
+        sample_delivery(Ack, "ack", 3, Some(Expired), None),
+        sample_delivery(Notification, "43", 4, Some(Dropped), Some(413)),
+        sample_delivery(Notification, "44", 99, Some(Removed), Some(410)),
     ]
 }
