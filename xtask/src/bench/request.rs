@@ -3,9 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 
+use super::wrk;
+
 /// A request. In the path, headers and body, `{account}` is replaced by an account number,
 /// `{padded}` by the same number padded to ten digits, and `{random}` by a number from 0 to 99. wrk
-/// replaces them in each request; [`Request::send`] uses 0.
+/// replaces them in each request; [`Request::send`] uses 0. In the headers,
+/// [`Request::with_accounts`] replaces `{token}` by the access token of the account.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
     pub method: &'static str,
@@ -16,6 +19,10 @@ pub(super) struct Request {
     pub expected_status: Option<u16>,
     pub accounts: u32,
 }
+
+/// The placeholders that differ between requests, with their values in [`Request::send`].
+const PLACEHOLDERS: [(&str, &str); 3] =
+    [("{account}", "0"), ("{padded}", "0000000000"), ("{random}", "0")];
 
 pub(super) struct Response {
     pub status: u16,
@@ -73,9 +80,10 @@ impl Request {
 
     /// Sends the request once, for the first account.
     pub(super) fn send(&self, address: SocketAddr) -> io::Result<Response> {
-        let values = [("{account}", "0"), ("{padded}", "0000000000"), ("{random}", "0")];
         let replace_placeholders = |text: &str| {
-            values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+            PLACEHOLDERS
+                .iter()
+                .fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
         };
         let url = format!("http://{address}{}", replace_placeholders(&self.path));
         let method = minreq::Method::Custom(self.method.to_owned());
@@ -112,11 +120,12 @@ impl Request {
         let variables = format!(
             "local round, method, path, body = {round}, {}, {}, {body}\n\
              local headers = {{ {} }}\n\
-             local accounts = {}\n",
+             local accounts, threads = {}, {}\n",
             lua_string(self.method),
             lua_string(&self.path),
             headers.join(", "),
             self.accounts.max(1),
+            wrk::THREADS,
         );
         variables
             + if self.has_placeholders() { VARYING_REQUEST_SCRIPT } else { FIXED_REQUEST_SCRIPT }
@@ -125,24 +134,22 @@ impl Request {
     fn has_placeholders(&self) -> bool {
         let parts =
             [&self.path, &self.body].into_iter().chain(self.headers.iter().map(|(_, value)| value));
-        parts.into_iter().any(|part| PLACEHOLDERS.iter().any(|name| part.contains(name)))
+        parts.into_iter().any(|part| PLACEHOLDERS.iter().any(|(name, _)| part.contains(name)))
     }
 }
-
-const PLACEHOLDERS: [&str; 3] = ["{account}", "{padded}", "{random}"];
 
 /// Script for a request that wrk builds once.
 const FIXED_REQUEST_SCRIPT: &str = "\
 wrk.method, wrk.path, wrk.body, wrk.headers = method, path, body, headers
 ";
 
-/// Script for requests that wrk builds one by one, in two threads with separate state. In round
-/// 0, the warm-up, the threads request all accounts in order.
+/// Script for requests that wrk builds one by one. In round 0, the warm-up, its threads together
+/// request all accounts in order.
 const VARYING_REQUEST_SCRIPT: &str = r#"
-local threads = 0
+local next_thread = 0
 function setup(thread)
-    thread:set("thread_number", threads)
-    threads = threads + 1
+    thread:set("thread_number", next_thread)
+    next_thread = next_thread + 1
 end
 
 function init()
@@ -153,7 +160,7 @@ local count = 0
 function request()
     count = count + 1
     local account = round == 0
-        and (count * 2 + thread_number) % accounts or math.random(0, accounts - 1)
+        and (count * threads + thread_number) % accounts or math.random(0, accounts - 1)
     local values = {
         random = tostring(math.random(0, 99)),
         account = string.format("%d", account),

@@ -7,10 +7,15 @@ use std::process::Command;
 
 use test_engines::programs;
 
+/// The number of threads that send requests, each with separate Lua state.
+pub(super) const THREADS: u32 = 2;
+
 /// The figures that wrk reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Report {
+    /// Requests with a response.
     pub requests: f64,
+    /// Requests with a response per second.
     pub per_second: f64,
     /// Responses with a status of 400 or above.
     pub error_responses: u64,
@@ -27,7 +32,7 @@ pub(super) fn run_load(
 ) -> io::Result<Report> {
     let wrk = programs::find(&["wrk"]).ok_or_else(|| io::Error::other("wrk is not installed"))?;
     let output = Command::new(wrk)
-        .args(["--threads", "2", "--connections", &connections.to_string()])
+        .args(["--threads", &THREADS.to_string(), "--connections", &connections.to_string()])
         .args(["--duration", &format!("{seconds}s"), "--timeout", "5s"])
         .arg("--script")
         .arg(script)
@@ -35,7 +40,10 @@ pub(super) fn run_load(
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let report = parse_report(&text).filter(|_| output.status.success());
-    report.ok_or_else(|| io::Error::other(format!("wrk: {}\n{text}", output.status)))
+    report.ok_or_else(|| {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        io::Error::other(format!("wrk: {}\n{text}{errors}", output.status))
+    })
 }
 
 fn parse_report(output: &str) -> Option<Report> {
@@ -45,9 +53,9 @@ fn parse_report(output: &str) -> Option<Report> {
         if let Some(count) = line.strip_prefix("Non-2xx or 3xx responses: ") {
             report.error_responses = count.parse().ok()?;
         } else if let Some(counts) = line.strip_prefix("Socket errors: ") {
-            let counts = counts.split(", ").filter_map(|count| count.split_once(' '));
-            report.unanswered_requests =
-                counts.filter_map(|(_, count)| count.parse::<u64>().ok()).sum();
+            let counts =
+                counts.split(", ").map(|count| count.split_once(' ')?.1.parse::<u64>().ok());
+            report.unanswered_requests = counts.sum::<Option<_>>()?;
         } else if let Some((requests, _)) = line.split_once(" requests in ") {
             report.requests = requests.parse().ok()?;
         } else if let Some(rate) = line.strip_prefix("Requests/sec:") {
@@ -87,8 +95,9 @@ Transfer/sec:      8.27MB
     }
 
     #[test]
-    fn an_incomplete_report_is_rejected() {
+    fn an_incomplete_or_unreadable_report_is_rejected() {
         assert_eq!(parse_report(OUTPUT.split_once("Requests/sec").unwrap().0), None);
         assert_eq!(parse_report("unable to connect to 127.0.0.1:1 Connection refused"), None);
+        assert_eq!(parse_report(&OUTPUT.replace("read 3", "read many")), None);
     }
 }
