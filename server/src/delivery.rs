@@ -24,7 +24,7 @@ use belfry_runtime::sealing::SealingKey;
 use belfry_store::{Database, QueueStatus, Store, StoreError, StoredReceiver};
 use jiff::Timestamp;
 
-use self::outgoing::{OutgoingMessage, Recipient};
+use self::outgoing::{DeliveryTarget, OutgoingMessage};
 use self::test_message::{TestText, enqueue_test};
 use crate::config::Config;
 
@@ -124,21 +124,21 @@ impl Delivery {
         self.keys.reload(store, &self.sealing_key).await
     }
 
-    /// Accepts a message for these recipients: when this returns, it is durable. A recipient is
-    /// omitted if too many messages wait for its origin. Returns the number of accepted deliveries,
-    /// including those that an earlier request with the same deduplication keys has stored.
+    /// Accepts a message for these targets: when this returns, it is durable. A target is omitted if
+    /// too many messages wait for its origin. Returns the number of accepted deliveries, including
+    /// those that an earlier request with the same deduplication keys has stored.
     pub(crate) async fn enqueue(
         &self,
         store: &Store,
         message: &OutgoingMessage<'_>,
-        mut recipients: Vec<Recipient>,
+        mut targets: Vec<DeliveryTarget>,
         now: Timestamp,
     ) -> Result<usize, EnqueueError> {
-        if recipients.is_empty() {
+        if targets.is_empty() {
             return Ok(0);
         }
-        self.reserve(&mut recipients)?;
-        let accepted = message.store(store, &self.sealing_key, recipients, now).await?;
+        self.reserve(&mut targets)?;
+        let accepted = message.enqueue(store, &self.sealing_key, targets, now).await?;
         self.worker.wake();
         Ok(accepted)
     }
@@ -157,28 +157,28 @@ impl Delivery {
         Ok(event_id)
     }
 
-    /// Rejects a number of recipients that exceeds the size of the queue.
-    pub(crate) fn check_count(&self, recipients: usize) -> Result<(), EnqueueError> {
-        if recipients as u64 > self.max_waiting {
+    /// Rejects a number of targets that exceeds the size of the queue.
+    pub(crate) fn check_target_count(&self, count: usize) -> Result<(), EnqueueError> {
+        if count as u64 > self.max_waiting {
             return Err(EnqueueError::QueueFull);
         }
         Ok(())
     }
 
-    /// Reserves space in the queue for these recipients, or returns `QueueFull`. Those whose origin
+    /// Reserves space in the queue for these targets, or returns `QueueFull`. Those whose origin
     /// has no space are removed, so that a dead push service affects only its own devices.
-    fn reserve(&self, recipients: &mut Vec<Recipient>) -> Result<(), EnqueueError> {
+    fn reserve(&self, targets: &mut Vec<DeliveryTarget>) -> Result<(), EnqueueError> {
         let mut backlog = self.lock_backlog();
         let Backlog { status, by_origin } = &mut *backlog;
         let mut new_by_origin: HashMap<String, u64> = HashMap::new();
-        recipients.retain(|Recipient { origin, .. }| {
+        targets.retain(|DeliveryTarget { origin, .. }| {
             let new_count = new_by_origin.entry(origin.clone()).or_default();
             let waiting = by_origin.get(origin).copied().unwrap_or_default() + *new_count;
             let has_space = waiting < self.max_waiting.div_ceil(2);
             *new_count += u64::from(has_space);
             has_space
         });
-        let count = recipients.len() as u64;
+        let count = targets.len() as u64;
         if status.waiting + count > self.max_waiting {
             return Err(EnqueueError::QueueFull);
         }

@@ -1,4 +1,4 @@
-//! Messages that are stored for their recipients.
+//! Storing messages with their deliveries.
 
 use std::time::Duration;
 
@@ -11,28 +11,28 @@ use belfry_store::{NewDelivery, NewMessage, Store, StoreError, StoredReceiver};
 use jiff::Timestamp;
 use serde_json::json;
 
-/// Maximum number of deliveries that are stored in one transaction, so that it ends before the
-/// database's timeout. After a failure, a repeated request stores the rest.
-const MAX_BATCH: usize = 10_000;
+/// Maximum number of deliveries stored in one transaction, so that it ends before the database's
+/// timeout. If a later transaction fails, a repeated request stores the remaining deliveries.
+const MAX_DELIVERIES_PER_TRANSACTION: usize = 10_000;
 
 /// A message to be stored, with the properties that its deliveries share.
 pub(crate) struct OutgoingMessage<'a> {
     pub(crate) content: Message,
-    /// The id of the application service that sends it; empty for messages of this server.
+    /// The id of the application service that requested it; empty for messages of this server.
     pub(crate) source: &'a str,
-    /// The time after which it is no longer sent.
+    /// The time after which an undelivered message expires.
     pub(crate) ttl: Duration,
 }
 
-/// A receiver of a message.
-pub(crate) struct Recipient {
+/// A receiver for which a message is stored, and the details of its delivery.
+pub(crate) struct DeliveryTarget {
     pub(crate) account_id: i64,
     pub(crate) receiver_id: i64,
     pub(crate) origin: String,
     pub(crate) details: DeliveryDetails,
 }
 
-impl From<&StoredReceiver> for Recipient {
+impl From<&StoredReceiver> for DeliveryTarget {
     fn from(receiver: &StoredReceiver) -> Self {
         Self {
             account_id: receiver.account_id,
@@ -44,28 +44,28 @@ impl From<&StoredReceiver> for Recipient {
 }
 
 impl OutgoingMessage<'_> {
-    /// Stores the message for these recipients. Returns the number of its deliveries, including
+    /// Stores the message for these targets. Returns the number of its deliveries, including
     /// those that an earlier request with the same deduplication keys has stored.
-    pub(crate) async fn store(
+    pub(crate) async fn enqueue(
         &self,
         store: &Store,
         sealing_key: &SealingKey,
-        recipients: Vec<Recipient>,
+        targets: Vec<DeliveryTarget>,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let deliveries: Vec<NewDelivery> =
-            recipients.into_iter().map(|recipient| self.delivery(recipient, now)).collect();
+            targets.into_iter().map(|target| self.to_delivery(target, now)).collect();
         let mut accepted = 0;
-        for batch in deliveries.chunks(MAX_BATCH) {
-            // Each batch has a separate message, which is deleted with its last delivery.
+        for chunk in deliveries.chunks(MAX_DELIVERIES_PER_TRANSACTION) {
+            // Each chunk has a separate message, which is deleted with its last delivery.
             let id = random::hex_id();
             let content = seal_message(sealing_key, &id, &self.content);
-            accepted += store.enqueue(&NewMessage { id, content }, batch, now).await?;
+            accepted += store.enqueue(&NewMessage { id, content }, chunk, now).await?;
         }
         Ok(accepted)
     }
 
-    fn delivery(&self, recipient: Recipient, now: Timestamp) -> NewDelivery {
+    fn to_delivery(&self, target: DeliveryTarget, now: Timestamp) -> NewDelivery {
         let (kind, event_id) = match &self.content {
             Message::Event(event) => (MessageKind::Event, event.event_id.clone()),
             Message::Notification(notification) => {
@@ -74,7 +74,7 @@ impl OutgoingMessage<'_> {
             Message::Ack { .. } => (MessageKind::Ack, "ack".to_owned()),
             Message::Test { id, .. } => (MessageKind::Test, id.clone()),
         };
-        let Recipient { account_id, receiver_id, details, .. } = recipient;
+        let DeliveryTarget { account_id, receiver_id, details, .. } = target;
         let key = json!([kind, self.source, event_id, account_id, receiver_id]);
         NewDelivery {
             dedup_key: Sha256Digest::compute(&key.to_string()),

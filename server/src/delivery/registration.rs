@@ -13,7 +13,7 @@ use belfry_store::{
 use jiff::Timestamp;
 
 use super::Delivery;
-use super::outgoing::Recipient;
+use super::outgoing::DeliveryTarget;
 
 /// A device that a client registers.
 pub(crate) struct NewDevice {
@@ -32,7 +32,7 @@ pub(crate) enum Registration {
     /// The client has registered the same device again, whose settings and token are replaced.
     Renewed,
     /// A new receiver, which has replaced the one with the same app id and push key.
-    Added(Recipient),
+    Added(DeliveryTarget),
     /// Nothing was stored: the account, the token or its app is disabled or gone.
     NotFound,
 }
@@ -83,7 +83,7 @@ impl Delivery {
         Ok(match store.set_receiver(events, &receiver).await? {
             SetReceiverOutcome::Added | SetReceiverOutcome::Replaced => {
                 let (origin, details) = (receiver.origin, DeliveryDetails::default());
-                Registration::Added(Recipient { account_id, receiver_id: id, origin, details })
+                Registration::Added(DeliveryTarget { account_id, receiver_id: id, origin, details })
             }
             SetReceiverOutcome::NotFound => Registration::NotFound,
         })

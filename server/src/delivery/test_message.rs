@@ -8,7 +8,7 @@ use belfry_runtime::sealing::SealingKey;
 use belfry_store::{Store, StoreError, StoredReceiver};
 use jiff::Timestamp;
 
-use super::outgoing::{OutgoingMessage, Recipient};
+use super::outgoing::{DeliveryTarget, OutgoingMessage};
 
 /// Time after which a test is no longer sent.
 const LIFETIME: Duration = Duration::from_mins(10);
@@ -34,6 +34,7 @@ pub async fn enqueue_test(
     let event_id = format!("test-{}", random::hex_id());
     let content = Message::Test { id: event_id.clone(), title: text.title, body: text.body };
     let message = OutgoingMessage { content, source: "", ttl: LIFETIME };
-    let stored = message.store(store, sealing_key, vec![Recipient::from(receiver)], now).await?;
+    let stored =
+        message.enqueue(store, sealing_key, vec![DeliveryTarget::from(receiver)], now).await?;
     Ok((stored > 0).then_some(event_id))
 }

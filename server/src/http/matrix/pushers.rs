@@ -128,11 +128,11 @@ async fn add_pusher(
     let registration = delivery.register(&state.store, &events, device, existing, now).await?;
     match (registration, ack_token) {
         (Registration::NotFound, _) => Err(MatrixError::UnknownToken),
-        (Registration::Added(recipient), Some(token)) => {
+        (Registration::Added(target), Some(token)) => {
             let ack_token = token.reveal().to_owned();
             let content = Message::Ack { app_id: pusher.app_id, ack_token };
             let message = OutgoingMessage { content, source: "", ttl: ACK_LIFETIME };
-            if delivery.enqueue(&state.store, &message, vec![recipient], now).await? == 0 {
+            if delivery.enqueue(&state.store, &message, vec![target], now).await? == 0 {
                 return Err(EnqueueError::QueueFull.into());
             }
             Ok((StatusCode::CREATED, Json(json!({}))).into_response())

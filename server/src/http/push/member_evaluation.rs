@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use crate::app::AppState;
 use crate::auth::application_services::ApplicationService;
 use crate::delivery::EnqueueError;
-use crate::delivery::outgoing::Recipient;
+use crate::delivery::outgoing::DeliveryTarget;
 use crate::evaluation::pool::EvaluationSlot;
 use crate::evaluation::rule_index::CachedRules;
 use crate::http::error::MatrixError;
@@ -57,7 +57,7 @@ pub(super) struct NotifiedPushers {
     pub(super) counts: Vec<Counts>,
     /// The accounts whose pushers were loaded.
     account_ids: HashSet<i64>,
-    pub(super) recipients: Vec<Recipient>,
+    pub(super) targets: Vec<DeliveryTarget>,
 }
 
 impl MemberEvaluation {
@@ -100,7 +100,7 @@ impl MemberEvaluation {
             if batch.is_full() {
                 let (pool_state, full_batch) = (Arc::clone(state), std::mem::take(&mut batch));
                 self = slot.run(move || self.add_batch(full_batch, &pool_state)).await?;
-                self.check_recipients(state)?;
+                self.check_target_count(state)?;
             }
         }
         let pool_state = Arc::clone(state);
@@ -125,14 +125,14 @@ impl MemberEvaluation {
     }
 
     /// Takes the pushers that get a message.
-    pub(super) fn take_recipients(&mut self) -> Vec<Recipient> {
-        self.notified_pushers.take().map(|notified| notified.recipients).unwrap_or_default()
+    pub(super) fn take_targets(&mut self) -> Vec<DeliveryTarget> {
+        self.notified_pushers.take().map(|notified| notified.targets).unwrap_or_default()
     }
 
     /// Stops the evaluation if the pushers so far exceed the queue, to limit their memory.
-    fn check_recipients(&self, state: &AppState) -> Result<(), EnqueueError> {
+    fn check_target_count(&self, state: &AppState) -> Result<(), EnqueueError> {
         match (&state.delivery, &self.notified_pushers) {
-            (Some(delivery), Some(notified)) => delivery.check_count(notified.recipients.len()),
+            (Some(delivery), Some(notified)) => delivery.check_target_count(notified.targets.len()),
             _ => Ok(()),
         }
     }
@@ -197,7 +197,7 @@ impl NotifiedPushers {
                 *global_result
             };
             if result.notifies() {
-                self.recipients.push(Recipient {
+                self.targets.push(DeliveryTarget {
                     account_id: *account_id,
                     receiver_id: *receiver_id,
                     origin: origin.clone(),

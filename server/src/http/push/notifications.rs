@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::member_evaluation::MemberEvaluation;
 use crate::app::AppState;
 use crate::auth::application_services::ApplicationService;
-use crate::delivery::outgoing::{OutgoingMessage, Recipient};
+use crate::delivery::outgoing::{DeliveryTarget, OutgoingMessage};
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
@@ -40,16 +40,16 @@ pub(crate) async fn notify_account(
         }
         ReceiverDocument::Pusher(_) => false,
     };
-    let recipients: Vec<Recipient> =
-        receivers.iter().filter(|receiver| is_wanted(receiver)).map(Recipient::from).collect();
-    if recipients.is_empty()
+    let targets: Vec<DeliveryTarget> =
+        receivers.iter().filter(|receiver| is_wanted(receiver)).map(DeliveryTarget::from).collect();
+    if targets.is_empty()
         || is_silenced(&state, &service, request.evaluation(&user_id), now).await?
     {
         return Ok(Json(json!({ "accepted": 0 })));
     }
     let content = Message::Notification(request.message);
     let message = OutgoingMessage { content, source: &service.id, ttl: request.ttl };
-    let accepted = delivery.enqueue(&state.store, &message, recipients, now).await?;
+    let accepted = delivery.enqueue(&state.store, &message, targets, now).await?;
     Ok(Json(json!({ "accepted": accepted })))
 }
 

@@ -33,8 +33,8 @@ pub(crate) async fn notify(
     let evaluation = MemberEvaluation::new(evaluation, Some(counts), now);
     let mut evaluation = evaluation.run(&state, &slot, &service).await?;
     let message = OutgoingMessage { content: Message::Event(message), source: &service.id, ttl };
-    let recipients = evaluation.take_recipients();
-    let accepted = delivery.enqueue(&state.store, &message, recipients, now).await?;
+    let targets = evaluation.take_targets();
+    let accepted = delivery.enqueue(&state.store, &message, targets, now).await?;
     let response = slot.run(move || evaluation.to_json(Some(accepted))).await?;
     Ok(JsonBytes(response.into()).into_response())
 }
