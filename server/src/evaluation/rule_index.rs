@@ -57,17 +57,14 @@ impl RuleIndexCache {
         Self { entries, lookups: CacheCounters::default() }
     }
 
-    /// Returns each account's rules, if they are cached and current.
-    pub fn get(&self, store: &Store, accounts: &[i64], now: Timestamp) -> Vec<Option<CachedRules>> {
-        let lookup = |account_id: &i64| {
-            let current_entry = self.entries.get(account_id).filter(|(epoch, rules)| {
-                store.are_rulesets_current(*account_id, *epoch)
-                    && !rules.next_expiry.is_some_and(|expiry| expiry.is_reached(now))
-            });
-            self.lookups.record(current_entry.is_some());
-            current_entry.map(|(_, rules)| rules)
-        };
-        accounts.iter().map(lookup).collect()
+    /// Returns an account's rules, if they are cached and current.
+    pub fn get(&self, store: &Store, account_id: i64, now: Timestamp) -> Option<CachedRules> {
+        let current_entry = self.entries.get(&account_id).filter(|(epoch, rules)| {
+            store.are_rulesets_current(account_id, *epoch)
+                && !rules.next_expiry.is_some_and(|expiry| expiry.is_reached(now))
+        });
+        self.lookups.record(current_entry.is_some());
+        current_entry.map(|(_, rules)| rules)
     }
 
     /// Compiles and caches an account's rules.

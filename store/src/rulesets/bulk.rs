@@ -50,13 +50,12 @@ impl Store {
         Ok(ids)
     }
 
-    /// Returns the rulesets of these accounts, in the same order, without the rules that have
-    /// expired.
+    /// Returns the rulesets of these accounts by account id, without the rules that have expired.
     pub async fn rulesets_for_accounts(
         &self,
         accounts: &[i64],
         now: Timestamp,
-    ) -> Result<Vec<RulesetsSnapshot>, StoreError> {
+    ) -> Result<HashMap<i64, RulesetsSnapshot>, StoreError> {
         let mut snapshots = HashMap::with_capacity(accounts.len());
         let mut uncached_accounts: Vec<(i64, ReadEpoch)> = Vec::new();
         for &account in accounts {
@@ -95,7 +94,7 @@ impl Store {
                 self.cache.rules.insert(account, snapshot.rulesets.clone(), epoch);
             }
         }
-        Ok(accounts.iter().filter_map(|account| snapshots.get(account).cloned()).collect())
+        Ok(snapshots)
     }
 
     /// Returns whether an account's rulesets are current: they were not invalidated since they were

@@ -91,5 +91,5 @@ async fn is_silenced(
 ) -> Result<bool, MatrixError> {
     let slot = state.evaluation_pool.enter()?;
     let evaluation = MemberEvaluation::new(request, None, now).run(state, &slot, service).await?;
-    Ok(evaluation.is_silenced())
+    Ok(evaluation.is_silenced_by_user())
 }

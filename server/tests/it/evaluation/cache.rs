@@ -172,7 +172,7 @@ async fn stale_users_are_missing_from_the_cache() {
     let [bytes_with_rule, bytes_without] = {
         let cache = RuleIndexCache::new(1 << 20);
         let snapshots = store.rulesets_for_accounts(&[ann, dan], service.now()).await.unwrap();
-        [cache.insert(ann, &snapshots[0]).bytes, cache.insert(dan, &snapshots[1]).bytes]
+        [ann, dan].map(|account| cache.insert(account, &snapshots[&account]).bytes)
     };
     assert!(
         bytes_with_rule > bytes_without + store.rulesets(ann, service.now()).await.unwrap().bytes()
@@ -180,12 +180,12 @@ async fn stale_users_are_missing_from_the_cache() {
     // Enough for two users with rules and one without.
     let cache = RuleIndexCache::new(2 * bytes_with_rule + bytes_without);
     let cached_bytes = || {
-        let rules = cache.get(store, &[ann, ben, cat, dan], service.now()).into_iter();
-        rules.map(|rules| rules.map(|rules| rules.bytes)).collect::<Vec<_>>()
+        [ann, ben, cat, dan]
+            .map(|account| cache.get(store, account, service.now()).map(|rules| rules.bytes))
     };
     let insert = async |account| {
         let snapshots = store.rulesets_for_accounts(&[account], service.now()).await.unwrap();
-        cache.insert(account, &snapshots[0])
+        cache.insert(account, &snapshots[&account])
     };
     assert_eq!(cached_bytes(), [None; 4]);
     for account in [ann, dan, ben, ann] {
@@ -217,12 +217,13 @@ async fn a_full_index_evicts_single_users() {
     add_accounts(&service, USERS).await;
     let accounts: Vec<i64> = (1000..1000 + USERS).collect();
     let snapshots = store.rulesets_for_accounts(&accounts, service.now()).await.unwrap();
-    let bytes = RuleIndexCache::new(1 << 20).insert(1000, &snapshots[0]).bytes;
+    let bytes = RuleIndexCache::new(1 << 20).insert(1000, &snapshots[&1000]).bytes;
     let cache = RuleIndexCache::new(50 * bytes);
     for _ in 0..3 {
-        for (account, snapshot) in accounts.iter().zip(&snapshots) {
-            cache.insert(*account, snapshot);
-            let cached = cache.get(store, &accounts, service.now()).iter().flatten().count();
+        for account in &accounts {
+            cache.insert(*account, &snapshots[account]);
+            let lookups = accounts.iter().map(|account| cache.get(store, *account, service.now()));
+            let cached = lookups.flatten().count();
             let inserted = usize::try_from(account - 999).unwrap();
             assert!(cached <= 50 && cached >= inserted.min(45), "{cached} after {inserted}");
         }

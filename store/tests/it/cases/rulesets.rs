@@ -206,15 +206,14 @@ fn scope(text: &str) -> RuleScope {
 async fn rule_ids_by_name(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     let ids = store.account_ids(names).await.unwrap();
     let accounts: Vec<i64> = ids.iter().copied().flatten().collect();
-    let mut snapshots =
-        store.rulesets_for_accounts(&accounts, timestamp(5)).await.unwrap().into_iter();
-    let global_rule_ids = |rulesets: StoredRulesets| {
+    let snapshots = store.rulesets_for_accounts(&accounts, timestamp(5)).await.unwrap();
+    let global_rule_ids = |rulesets: &StoredRulesets| {
         let documents =
             rulesets.documents().filter(|document| *document.scope() == RuleScope::Global);
         let rules = documents.flat_map(|document| &document.user_rules()[RuleKind::Room]);
         rules.map(|rule| rule.rule_id.clone()).collect()
     };
-    ids.iter().map(|id| id.map(|_| global_rule_ids(snapshots.next().unwrap().rulesets))).collect()
+    ids.iter().map(|id| id.map(|id| global_rule_ids(&snapshots[&id].rulesets))).collect()
 }
 
 pub(crate) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {

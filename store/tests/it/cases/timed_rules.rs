@@ -111,7 +111,7 @@ pub(crate) async fn a_timed_rule_is_read_until_it_expires(store: Store) {
             assert_eq!(rulesets.rule_count(), rules.len(), "{reading} at {millisecond}");
             let snapshots = store.rulesets_for_accounts(&[7, 8], now).await.unwrap();
             assert_eq!(
-                snapshots[0].rulesets.rule_count(),
+                snapshots[&7].rulesets.rule_count(),
                 rules.len(),
                 "{reading} at {millisecond}"
             );
