@@ -55,8 +55,7 @@ pub struct ReceiverSummary {
 }
 
 impl EventDelivery {
-    /// Loads the newest 100 of an account's deliveries of an event. There are none without an event
-    /// id.
+    /// Loads an account's newest deliveries of an event; none if the event has no id.
     pub async fn load_all(
         store: &Store,
         account_id: i64,

@@ -21,7 +21,7 @@ pub(crate) async fn change_rules(
     request: Request,
 ) -> Result<JsonBytes, MatrixError> {
     let limits = state.config.rules.new_rule_limits();
-    let now = state.clock.now();
+    let now = requester.now;
     let parse = move |body: &[u8]| RuleChanges::parse(body, limits, now);
     change_rulesets(&state, &requester, request, parse, RuleChanges::apply).await
 }
@@ -33,7 +33,7 @@ pub(crate) async fn import_rulesets(
     request: Request,
 ) -> Result<JsonBytes, MatrixError> {
     let limits = state.config.rules.new_rule_limits();
-    let now = state.clock.now();
+    let now = requester.now;
     let parse = move |body: &[u8]| read_import(body, limits, now);
     change_rulesets(&state, &requester, request, parse, |imported, documents| {
         documents.replace_all(imported);
@@ -69,7 +69,8 @@ async fn change_rulesets<T: Send + Sync + 'static>(
     apply: fn(&T, &mut UserRuleDocuments<'_>) -> Result<(), RuleError>,
 ) -> Result<JsonBytes, MatrixError> {
     requester.require_access(RuleAccess::Write)?;
-    let (account_id, rules) = (requester.account_id, &state.config.rules);
+    let Requester { account_id, now, .. } = *requester;
+    let rules = &state.config.rules;
     let max_small_bytes = rules.max_body_bytes;
     let length = request.body().size_hint().upper();
     let is_small = length.is_some_and(|length| length <= max_small_bytes as u64);
@@ -86,8 +87,8 @@ async fn change_rulesets<T: Send + Sync + 'static>(
         let slot = state.evaluation_pool.enter_for_account(account_id)?;
         slot.run(move || parse(&body)).await??
     };
-    let (writer, now) = (&state.rule_writer, state.clock.now());
-    writer
+    state
+        .rule_writer
         .change_documents(account_id, now, move |documents| apply(&parsed_body, documents))
         .await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")))

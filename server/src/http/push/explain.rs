@@ -30,7 +30,7 @@ pub(crate) async fn explain(
     let FullBody(body) = FullBody::read_at_most(max_bytes, request, &state).await?;
     let slot = state.evaluation_pool.enter_for_account(requester.account_id)?;
     let request = ExplainRequest::parse(&body)?;
-    let (account_id, now) = (requester.account_id, state.clock.now());
+    let Requester { account_id, now, .. } = requester;
     let rulesets = state.store.rulesets(account_id, now).await?;
     let event_id = request.event.event_id();
     let deliveries = EventDelivery::load_all(&state.store, account_id, event_id, now).await?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::json::to_bytes;
 use belfry_core::rules::{
@@ -11,6 +11,7 @@ use belfry_core::rules::{
 };
 use belfry_store::StoredRulesets;
 use bytes::Bytes;
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 
@@ -23,41 +24,42 @@ use crate::http::json::JsonBytes;
 
 /// `GET …/pushrules/`
 pub(crate) async fn get_all_rulesets(
-    rules: UserRules<FixedPath>,
+    rules: RequestedRules<FixedPath>,
 ) -> Result<JsonBytes, MatrixError> {
     rules.respond_with_json(rules.rulesets.response(rules.user()))
 }
 
 /// `GET …/pushrules/export`
 pub(crate) async fn export_rulesets(
-    State(state): State<Arc<AppState>>,
-    rules: UserRules<FixedPath>,
+    rules: RequestedRules<FixedPath>,
 ) -> Result<JsonBytes, MatrixError> {
-    rules.respond(RulesetsExport::new(rules.rulesets.documents(), state.clock.now()))
+    rules.respond(RulesetsExport::new(rules.rulesets.documents(), rules.now))
 }
 
 /// `GET …/pushrules/device/`
 pub(crate) async fn get_device_rulesets(
-    rules: UserRules<FixedPath>,
+    rules: RequestedRules<FixedPath>,
 ) -> Result<JsonBytes, MatrixError> {
     rules.respond(RulesetsResponse::new(rules.rulesets.documents(), rules.user()).device)
 }
 
 /// `GET …/pushrules/{scope}/`
-pub(crate) async fn get_ruleset(rules: UserRules<RulesetPath>) -> Result<JsonBytes, MatrixError> {
+pub(crate) async fn get_ruleset(
+    rules: RequestedRules<RulesetPath>,
+) -> Result<JsonBytes, MatrixError> {
     rules.respond(rules.document(&rules.path.0).ruleset(rules.user()))
 }
 
 /// `GET …/pushrules/{scope}/{kind}/`
 pub(crate) async fn get_rules_of_kind(
-    rules: UserRules<KindPath>,
+    rules: RequestedRules<KindPath>,
 ) -> Result<JsonBytes, MatrixError> {
     let KindPath(scope, kind) = &rules.path;
     rules.respond(rules.document(scope).rules(*kind, rules.user()))
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}`
-pub(crate) async fn get_rule(rules: UserRules<RuleRefPath>) -> Result<JsonBytes, MatrixError> {
+pub(crate) async fn get_rule(rules: RequestedRules<RuleRefPath>) -> Result<JsonBytes, MatrixError> {
     let RuleRefPath(rule_ref) = &rules.path;
     rules.respond(rules.document(&rule_ref.scope).rule(
         rule_ref.kind,
@@ -68,7 +70,7 @@ pub(crate) async fn get_rule(rules: UserRules<RuleRefPath>) -> Result<JsonBytes,
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/enabled`
 pub(crate) async fn get_rule_enabled(
-    rules: UserRules<RuleRefPath>,
+    rules: RequestedRules<RuleRefPath>,
 ) -> Result<JsonBytes, MatrixError> {
     let RuleRefPath(rule_ref) = &rules.path;
     let document = rules.document(&rule_ref.scope);
@@ -78,7 +80,7 @@ pub(crate) async fn get_rule_enabled(
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/actions`
 pub(crate) async fn get_rule_actions(
-    rules: UserRules<RuleRefPath>,
+    rules: RequestedRules<RuleRefPath>,
 ) -> Result<JsonBytes, MatrixError> {
     let RuleRefPath(rule_ref) = &rules.path;
     let document = rules.document(&rule_ref.scope);
@@ -86,17 +88,18 @@ pub(crate) async fn get_rule_actions(
     rules.respond(json!({ "actions": rule.actions }))
 }
 
-/// The rules of the user on whose behalf a request is made, and the path of the request. The
-/// extractor rejects tokens that may not read rules.
-pub(crate) struct UserRules<P> {
+/// All rules of the user on whose behalf a request is made, and the path, which selects some of
+/// them. The extractor rejects tokens that may not read rules.
+pub(crate) struct RequestedRules<P> {
     path: P,
+    now: Timestamp,
     account_id: i64,
     user_id: String,
     rulesets: StoredRulesets,
     unread_responses: UnreadResponses,
 }
 
-impl<P> FromRequestParts<Arc<AppState>> for UserRules<P>
+impl<P> FromRequestParts<Arc<AppState>> for RequestedRules<P>
 where
     P: FromRequestParts<Arc<AppState>, Rejection = MatrixError> + Send,
 {
@@ -110,18 +113,18 @@ where
         let path = P::from_request_parts(parts, state).await?;
         requester.require_access(RuleAccess::Read)?;
         let rulesets = state.store.rulesets(requester.account_id, requester.now).await?;
-        let (account_id, user_id) = (requester.account_id, requester.user_id(state));
         Ok(Self {
             path,
-            account_id,
-            user_id,
+            now: requester.now,
+            account_id: requester.account_id,
+            user_id: requester.user_id(state),
             rulesets,
             unread_responses: state.unread_responses.clone(),
         })
     }
 }
 
-impl<P> UserRules<P> {
+impl<P> RequestedRules<P> {
     fn user(&self) -> User<'_> {
         User::new(&self.user_id)
     }

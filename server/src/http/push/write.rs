@@ -27,8 +27,9 @@ pub(crate) async fn put_rule(
     // Checked before the body is read, so that an invalid target is rejected without its body.
     let target = PutTarget::new(rule, query)?;
     let body = read_body(&state, request).await?;
-    let (limits, now) = (state.config.rules.new_rule_limits(), state.clock.now());
-    apply_change(&state, &requester, RuleChange::put(target, &body, limits, now)?).await
+    let limits = state.config.rules.new_rule_limits();
+    let change = RuleChange::put(target, &body, limits, requester.now)?;
+    apply_change(&state, &requester, change).await
 }
 
 /// `DELETE …/pushrules/{scope}/{kind}/{rule_id}`
@@ -50,7 +51,7 @@ pub(crate) async fn put_rule_enabled(
 ) -> Result<Response, MatrixError> {
     requester.require_access(RuleAccess::Write)?;
     let body = read_body(&state, request).await?;
-    let change = RuleChange::set_enabled(rule, &body, state.clock.now())?;
+    let change = RuleChange::set_enabled(rule, &body, requester.now)?;
     apply_change(&state, &requester, change).await
 }
 
@@ -77,8 +78,8 @@ async fn apply_change(
     requester: &Requester,
     change: RuleChange,
 ) -> Result<Response, MatrixError> {
-    let (account_id, scope) = (requester.account_id, change.scope().clone());
-    let (writer, now) = (&state.rule_writer, state.clock.now());
+    let Requester { account_id, now, .. } = *requester;
+    let (writer, scope) = (&state.rule_writer, change.scope().clone());
     writer.change_document(account_id, scope, now, move |document| change.apply(document)).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")).into_response())
 }
