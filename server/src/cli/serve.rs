@@ -34,8 +34,8 @@ use crate::tls::Tls;
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval at which counted audit events and the last uses of tokens and apps are stored.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
-/// Interval at which the waiting deliveries of all nodes are counted.
-const DELIVERY_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval at which waiting deliveries are counted and new VAPID keys are loaded.
+pub(super) const DELIVERY_INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum time for messages in flight to get a result, slightly longer than an attempt.
 const DELIVERY_STOP_TIMEOUT: Duration = Duration::from_secs(12);
 /// Maximum time for background tasks to finish after the last request.

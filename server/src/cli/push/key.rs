@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::read_sealing_key;
 use crate::cli::output::{Table, print};
+use crate::cli::serve::DELIVERY_INTERVAL;
 use crate::cli::{CliError, DatabaseUse, command_events};
 use crate::config::Config;
 
@@ -23,7 +24,7 @@ pub(in crate::cli) enum Command {
     },
     /// Add a key, which clients use for new subscriptions
     New {
-        /// Add it even if the newest key cannot be opened, because its sealing key is lost
+        /// Add it even if the newest key cannot be decrypted, because its sealing key is lost
         #[arg(long)]
         lost_sealing_key: bool,
     },
@@ -63,7 +64,8 @@ async fn add_new_key(
 ) -> Result<(), CliError> {
     let keys = store.vapid_keys().await?;
     let newest_key = keys.last();
-    // Nodes with the right sealing key would no longer start.
+    // A node does not start if it cannot decrypt the newest key. A key that is sealed with the wrong
+    // sealing key would stop the nodes that have the right one.
     if !is_sealing_key_lost && newest_key.is_some_and(|key| !is_readable(sealing_key, key)) {
         return Err("the newest VAPID key was sealed with a different sealing key: check \
                     secret_key_file; if that sealing key is lost, add --lost-sealing-key"
@@ -76,9 +78,10 @@ async fn add_new_key(
         "a different process added a key in the meantime; run `belfry push key show`, and repeat \
          the command if you need one more",
     )?;
+    let seconds = DELIVERY_INTERVAL.as_secs();
     Ok(print(&format!(
-        "VAPID key {added_key} added\nrunning servers use it for new subscriptions within ten \
-         seconds\nreceivers that subscribed with an old key keep it until they are gone\n"
+        "VAPID key {added_key} added\nrunning servers use it for new subscriptions within \
+         {seconds} seconds\nreceivers that subscribed with an old key keep it until they are gone\n"
     ))?)
 }
 
@@ -86,12 +89,13 @@ async fn show_keys(store: &Store, sealing_key: &SealingKey, json: bool) -> Resul
     let keys = store.vapid_key_uses().await?;
     let newest_key = keys.last().map(|row| row.key.public_key.as_str());
     let state = |row: &VapidKeyUse| {
-        if !is_readable(sealing_key, &row.key) {
-            "unreadable"
-        } else if newest_key == Some(&row.key.public_key) {
-            "newest"
-        } else {
-            "old"
+        let is_newest = newest_key == Some(&row.key.public_key);
+        match (is_newest, is_readable(sealing_key, &row.key)) {
+            (true, true) => "newest",
+            // Running servers that have its sealing key still give it to clients.
+            (true, false) => "newest, unreadable",
+            (false, true) => "old",
+            (false, false) => "unreadable",
         }
     };
     let to_columns = |row: &VapidKeyUse| {

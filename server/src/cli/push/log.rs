@@ -31,7 +31,7 @@ pub(in crate::cli) struct Log {
 const DEFAULT_LIMIT: i64 = 100;
 
 const HEADERS: [&str; 8] =
-    ["time", "event", "rule", "receiver", "attempts", "outcome", "status", "error"];
+    ["accepted", "event", "rule", "receiver", "attempts", "outcome", "status", "error"];
 
 impl Log {
     pub(super) async fn run(self, store: &Store, config: &Config) -> Result<(), CliError> {
@@ -86,7 +86,7 @@ fn to_columns(delivery: &LoggedDelivery) -> Vec<String> {
 fn to_json(delivery: &LoggedDelivery) -> Value {
     let is_waiting = delivery.outcome.is_none();
     json!({
-        "at": delivery.created_at.to_string(),
+        "accepted_at": delivery.created_at.to_string(),
         "event_id": delivery.event_id,
         "rule": matched_rule(delivery),
         "receiver_id": delivery.receiver_id.to_string(),

@@ -156,7 +156,7 @@ async fn a_node_that_cannot_open_the_newest_vapid_key_does_not_start() {
     fs::write(&key_file, right_key).unwrap();
     let keys = workspace.run_json(&["push", "key", "show"]);
     let states: Vec<&Value> = keys.iter().map(|key| &key["state"]).collect();
-    assert_eq!(states, ["old", "unreadable"]);
+    assert_eq!(states, ["old", "newest, unreadable"]);
     let report = run_doctor(workspace, &["--listen", "127.0.0.1:1"]);
     report.assert_failed("sealing key", "the newest VAPID key was sealed with a different key");
     workspace.run(&["push", "key", "new", "--lost-sealing-key"]);
