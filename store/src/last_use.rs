@@ -196,7 +196,7 @@ mod tests {
     fn uses_that_could_not_be_stored_are_part_of_the_next_flush() {
         let recorder = UseRecorder::default();
         let record = |number, app, now| {
-            recorder.record_token(lookup_key(number), app, &LastUse::new(None), now)
+            recorder.record_token(lookup_key(number), app, &LastUse::new(None), now);
         };
         record(1, 1, timestamp(5));
         record(2, 2, timestamp(5));

@@ -460,8 +460,8 @@ impl NotificationMessage {
     }
 }
 
-/// Truncates text at a character boundary, so that its JSON becomes smaller by at least this many
-/// bytes, or only has the quotation marks left.
+/// Truncates text at a character boundary, until its JSON is smaller by at least this many bytes or
+/// the text is empty.
 fn truncate_json_text(text: &mut String, excess_bytes: usize) {
     let mut removed_bytes = 0;
     while removed_bytes < excess_bytes

@@ -26,7 +26,7 @@ pub enum DeliveryResult {
 pub struct AttemptRecord {
     /// Identifies the delivery and its claim.
     pub key: DeliveryKey,
-    /// Whether and when another attempt follows.
+    /// The consequence for the delivery.
     pub result: DeliveryResult,
     /// The HTTP status of the response, if there was one.
     pub status: Option<u16>,

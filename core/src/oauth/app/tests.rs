@@ -7,7 +7,7 @@ use crate::oauth::client::Registrar;
 use crate::oauth::redirect::OOB;
 
 /// Returns a valid registration.
-fn valid_registration() -> AppRegistration {
+fn valid() -> AppRegistration {
     AppRegistration {
         client_name: "Tusky".into(),
         redirect_uris: vec!["https://app.example/cb".into()],
@@ -25,7 +25,7 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
     let registration = AppRegistration {
         redirect_uris: vec![redirect_uris.into()],
         scopes: vec![scopes.into()],
-        ..valid_registration()
+        ..valid()
     };
     let details = registration.validate(&[]).unwrap();
     App { id: 1, client_id: "a".into(), details, properties: ClientProperties::new(Registrar::Api) }
@@ -33,7 +33,7 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
 
 #[test]
 fn a_valid_registration_is_unchanged() {
-    let details = valid_registration().validate(&[]).unwrap();
+    let details = valid().validate(&[]).unwrap();
     assert_eq!(details.name, "Tusky");
     assert_eq!(details.website.as_deref(), Some("https://app.example"));
     assert_eq!(details.redirect_uris[0].as_str(), "https://app.example/cb");
@@ -49,8 +49,7 @@ fn redirect_uris_are_separated_by_whitespace_or_listed() {
         expected_uris.clone(),
     ] {
         let redirect_uris = redirect_uris.into_iter().map(str::to_owned).collect();
-        let details =
-            AppRegistration { redirect_uris, ..valid_registration() }.validate(&[]).unwrap();
+        let details = AppRegistration { redirect_uris, ..valid() }.validate(&[]).unwrap();
         let actual: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
         assert_eq!(actual, expected_uris);
     }
@@ -65,7 +64,7 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
         (vec!["write", "read:accounts", "write"], "write read:accounts"),
     ] {
         let scopes = scopes.into_iter().map(str::to_owned).collect();
-        let details = AppRegistration { scopes, ..valid_registration() }.validate(&[]).unwrap();
+        let details = AppRegistration { scopes, ..valid() }.validate(&[]).unwrap();
         assert_eq!(details.scopes.to_string(), expected);
     }
 }
@@ -73,9 +72,7 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
 #[test]
 fn a_blank_website_counts_as_absent() {
     for website in ["", " "] {
-        let details = AppRegistration { website: website.into(), ..valid_registration() }
-            .validate(&[])
-            .unwrap();
+        let details = AppRegistration { website: website.into(), ..valid() }.validate(&[]).unwrap();
         assert_eq!(details.website, None);
     }
 }
@@ -93,7 +90,7 @@ fn a_registration_is_collected_from_pairs() {
         ("colour", "red"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let mut expected = valid_registration();
+    let mut expected = valid();
     expected.redirect_uris.push(OOB.into());
     expected.token_endpoint_auth_method = "client_secret_post".into();
     assert_eq!(AppRegistration::from_pairs(pairs), expected);
@@ -104,107 +101,86 @@ fn each_error_has_its_message() {
     let long_uri = format!("https://app.example/{}", "a".repeat(1981));
     for (registration, message) in [
         (
-            AppRegistration { client_name: String::new(), ..valid_registration() },
+            AppRegistration { client_name: String::new(), ..valid() },
             "Application name can't be blank",
         ),
         (
-            AppRegistration { client_name: " \u{a0}".into(), ..valid_registration() },
+            AppRegistration { client_name: " \u{a0}".into(), ..valid() },
             "Application name can't be blank",
         ),
         // An invisible name would hide the app from the user.
         (
-            AppRegistration {
-                client_name: "\u{200b}\u{feff}\u{2060}".into(),
-                ..valid_registration()
-            },
+            AppRegistration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..valid() },
             "Application name can't be blank",
         ),
         (
             AppRegistration {
                 client_name: " \u{ad}\u{202e}\u{7}\u{3164}\u{e0041}".into(),
-                ..valid_registration()
+                ..valid()
             },
             "Application name can't be blank",
         ),
         (
-            AppRegistration { client_name: "é".repeat(61), ..valid_registration() },
+            AppRegistration { client_name: "é".repeat(61), ..valid() },
             "Application name is too long (maximum is 60 characters)",
         ),
+        (AppRegistration { client_name: "a\0b".into(), ..valid() }, "Application name is invalid"),
         (
-            AppRegistration { client_name: "a\0b".into(), ..valid_registration() },
+            AppRegistration { client_name: "a\u{202e}b".into(), ..valid() },
             "Application name is invalid",
         ),
+        (AppRegistration { redirect_uris: vec![], ..valid() }, "Redirect URI can't be blank"),
         (
-            AppRegistration { client_name: "a\u{202e}b".into(), ..valid_registration() },
-            "Application name is invalid",
-        ),
-        (
-            AppRegistration { redirect_uris: vec![], ..valid_registration() },
+            AppRegistration { redirect_uris: vec![" \n".into()], ..valid() },
             "Redirect URI can't be blank",
         ),
         (
-            AppRegistration { redirect_uris: vec![" \n".into()], ..valid_registration() },
-            "Redirect URI can't be blank",
-        ),
-        (
-            AppRegistration { redirect_uris: vec!["/cb".into()], ..valid_registration() },
+            AppRegistration { redirect_uris: vec!["/cb".into()], ..valid() },
             "Redirect URI must be an absolute URI.",
         ),
         (
-            AppRegistration {
-                redirect_uris: vec!["steam://a vnc://b".into()],
-                ..valid_registration()
-            },
+            AppRegistration { redirect_uris: vec!["steam://a vnc://b".into()], ..valid() },
             "Redirect URI must have the scheme https, one that contains a dot like com.example.app, \
              or one that the operator of the server has allowed.",
         ),
         (
-            AppRegistration { redirect_uris: vec!["https://".into()], ..valid_registration() },
+            AppRegistration { redirect_uris: vec!["https://".into()], ..valid() },
             "Redirect URI must be a valid URI.",
         ),
         (
-            AppRegistration {
-                redirect_uris: vec!["https://a.example/#".into()],
-                ..valid_registration()
-            },
+            AppRegistration { redirect_uris: vec!["https://a.example/#".into()], ..valid() },
             "Redirect URI cannot contain a fragment.",
         ),
         (
-            AppRegistration { redirect_uris: vec!["myapp:cb".into()], ..valid_registration() },
+            AppRegistration { redirect_uris: vec!["myapp:cb".into()], ..valid() },
             "Redirect URI must specify a scheme.",
         ),
         (
-            AppRegistration {
-                redirect_uris: vec![" \tJavascript:x".into()],
-                ..valid_registration()
-            },
+            AppRegistration { redirect_uris: vec![" \tJavascript:x".into()], ..valid() },
             "Redirect URI is forbidden by the server.",
         ),
         (
-            AppRegistration { redirect_uris: vec![long_uri], ..valid_registration() },
+            AppRegistration { redirect_uris: vec![long_uri], ..valid() },
             "Redirect URI is too long (maximum is 2000 characters)",
         ),
         (
-            AppRegistration { scopes: vec!["read nope".into()], ..valid_registration() },
+            AppRegistration { scopes: vec!["read nope".into()], ..valid() },
             "Scopes doesn't match those configured on the server: nope is unknown.",
         ),
         (
-            AppRegistration { scopes: vec!["read\twrite".into()], ..valid_registration() },
+            AppRegistration { scopes: vec!["read\twrite".into()], ..valid() },
             "Scopes doesn't match those configured on the server.",
         ),
         (
-            AppRegistration { website: "javascript:alert(1)".into(), ..valid_registration() },
+            AppRegistration { website: "javascript:alert(1)".into(), ..valid() },
             "Application website is not a valid URL",
         ),
         (
-            AppRegistration { website: "app.example".into(), ..valid_registration() },
+            AppRegistration { website: "app.example".into(), ..valid() },
             "Application website is not a valid URL",
         ),
         (
-            AppRegistration {
-                website: format!("https://a/{}", "a".repeat(1991)),
-                ..valid_registration()
-            },
+            AppRegistration { website: format!("https://a/{}", "a".repeat(1991)), ..valid() },
             "Application website is too long (maximum is 2000 characters)",
         ),
     ] {
@@ -224,8 +200,7 @@ fn only_clients_with_a_secret_can_be_registered() {
         ("CLIENT_SECRET_BASIC", false),
         (" ", false),
     ] {
-        let registration =
-            AppRegistration { token_endpoint_auth_method: method.into(), ..valid_registration() };
+        let registration = AppRegistration { token_endpoint_auth_method: method.into(), ..valid() };
         let expected = if is_valid {
             Ok(())
         } else {
@@ -262,7 +237,7 @@ fn values_of_maximum_length_are_accepted() {
         client_name: "é".repeat(MAX_NAME_LENGTH),
         redirect_uris: vec![format!("{base_url}{}", "a".repeat(MAX_URIS_LENGTH - base_url.len()))],
         website: format!("{base_url}{}", "a".repeat(MAX_URIS_LENGTH - base_url.len())),
-        ..valid_registration()
+        ..valid()
     };
     assert!(registration.validate(&[]).is_ok());
 }
@@ -271,15 +246,9 @@ fn values_of_maximum_length_are_accepted() {
 fn too_many_or_too_long_redirect_uris_are_rejected() {
     let expected = "Validation failed: Redirect URI is too long (maximum is 2000 characters)";
     let many_uris = vec!["https://a.example/".to_owned(); 10_001];
-    assert_eq!(
-        validation_error(AppRegistration { redirect_uris: many_uris, ..valid_registration() }),
-        expected
-    );
+    assert_eq!(validation_error(AppRegistration { redirect_uris: many_uris, ..valid() }), expected);
     let long_uri = vec![format!("https://a.example/{}", "a".repeat(100_000))];
-    assert_eq!(
-        validation_error(AppRegistration { redirect_uris: long_uri, ..valid_registration() }),
-        expected
-    );
+    assert_eq!(validation_error(AppRegistration { redirect_uris: long_uri, ..valid() }), expected);
 }
 
 #[test]
@@ -333,7 +302,7 @@ proptest! {
         website in any::<String>(),
     ) {
         let registration =
-            AppRegistration { client_name, redirect_uris, scopes, website, ..valid_registration() };
+            AppRegistration { client_name, redirect_uris, scopes, website, ..valid() };
         let _ = registration.validate(&[]);
     }
 }
@@ -363,7 +332,7 @@ fn a_name_may_contain_invisible_joiners() {
     // Persian words, family emoji and flags need them.
     for name in ["می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧", "🏴\u{e0067}\u{e007f}", "❤\u{fe0f}"]
     {
-        let registration = AppRegistration { client_name: name.into(), ..valid_registration() };
+        let registration = AppRegistration { client_name: name.into(), ..valid() };
         assert_eq!(registration.validate(&[]).unwrap().name, name);
     }
 }

@@ -26,7 +26,7 @@ pub struct LocalTime {
     pub time_of_day: TimeOfDay,
 }
 
-/// How far `end_after` searches. A schedule repeats weekly, and a daylight-saving change shifts it by
+/// Maximum time that `end_after` searches. A schedule repeats weekly, and a daylight-saving change shifts it by
 /// less than a week, so an interval that is still active after two weeks never ends.
 const MAX_SEARCH: Duration = Duration::from_hours(14 * 24);
 

@@ -175,9 +175,7 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
     add_alice_and_app(&store).await;
     let login = async |secret: &str, id: &str, name: &str, credential_version: i64| {
         let new_token = NewToken { device: Some(device(id, name)), ..token(secret, Some(7)) };
-        let outcome =
-            store.add_token_for_password(&any_events(), &new_token, credential_version).await;
-        assert_eq!(outcome.unwrap(), SignInOutcome::SignedIn);
+        store.add_token_for_password(&any_events(), &new_token, credential_version).await.unwrap()
     };
     let device_names = async || {
         let tokens = store.account_app_tokens(7, 1, timestamp(START)).await.unwrap();
@@ -185,15 +183,18 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
         names.sort();
         names
     };
-    login("a", "PHONE", "Element on Pixel", 0).await;
-    login("b", "LAPTOP", "", 0).await;
+    assert_eq!(login("a", "PHONE", "Element on Pixel", 0).await, SignInOutcome::SignedIn);
+    assert_eq!(login("b", "LAPTOP", "", 0).await, SignInOutcome::SignedIn);
     assert_eq!(device_names().await, ["Element on Pixel"]);
     // Fills the cache.
     assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_none());
 
-    login("rejected", "PHONE", "", 1).await;
+    assert_eq!(login("rejected", "PHONE", "", 1).await, SignInOutcome::Rejected);
     assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_none());
-    login("c", "PHONE", "a known device keeps its name", 0).await;
+    assert_eq!(
+        login("c", "PHONE", "a known device keeps its name", 0).await,
+        SignInOutcome::SignedIn
+    );
     assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_some());
     assert_eq!(device_names().await, ["Element on Pixel"]);
     for (secret, id) in [("b", Some("LAPTOP")), ("c", Some("PHONE")), ("none", None)] {
@@ -202,7 +203,7 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
     }
 
     revoke_token(&store, "c").await;
-    login("d", "PHONE", "FluffyChat", 0).await;
+    assert_eq!(login("d", "PHONE", "FluffyChat", 0).await, SignInOutcome::SignedIn);
     assert_eq!(device_names().await, ["FluffyChat"], "after a logout the device is new");
 }
 

@@ -70,7 +70,7 @@ async fn verify_page(gateway: &Gateway) {
     let response = gateway.send("GET /oauth/sign_in", None, &[]).await;
     assert_eq!(response.status(), 200);
     let page = response.text().await.unwrap();
-    let style = page.split('"').find(|text| text.ends_with(".css")).unwrap();
+    let style = page.split('"').find(|text| text.starts_with("/oauth/static/")).unwrap();
     let response = gateway.send(&format!("GET {style}"), None, &[]).await;
     assert_eq!(response.headers()["content-type"], "text/css; charset=utf-8");
 }
