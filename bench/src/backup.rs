@@ -69,7 +69,8 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
 /// Excludes the audit trail, because each command adds an event to it.
 fn count_changed_tables() -> Result<usize, Box<dyn Error>> {
     let open_backup = |file: &str| Backup::open(Path::new(file), &Options::default());
-    let (first, last) = (open_backup("from-sqlite")?, open_backup("result")?);
+    let first = open_backup("from-sqlite")?;
+    let last = open_backup("result")?;
     last.verify(&mut |_| {})?;
     let tables = first.manifest().tables.iter().filter(|table| table.name != "audit_events");
     Ok(tables.filter(|table| !last.manifest().tables.contains(table)).count())
@@ -86,14 +87,17 @@ impl Writers {
     async fn start(accounts: i64) -> Result<Self, Box<dyn Error>> {
         let database = Database::Sqlite("data/belfry.db".into());
         let store = Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await?;
-        let (is_stopped, acknowledged_writes) =
-            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let (pool, counter) = (Arc::new(RulePool::new()), Arc::new(AtomicI64::new(0)));
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let acknowledged_writes = Arc::new(AtomicU64::new(0));
+        let pool = Arc::new(RulePool::new());
+        let counter = Arc::new(AtomicI64::new(0));
         let mut tasks = JoinSet::new();
         for _ in 0..WRITERS {
-            let (store, pool, counter) = (store.clone(), Arc::clone(&pool), Arc::clone(&counter));
-            let (is_stopped, acknowledged_writes) =
-                (Arc::clone(&is_stopped), Arc::clone(&acknowledged_writes));
+            let store = store.clone();
+            let pool = Arc::clone(&pool);
+            let counter = Arc::clone(&counter);
+            let is_stopped = Arc::clone(&is_stopped);
+            let acknowledged_writes = Arc::clone(&acknowledged_writes);
             tasks.spawn(async move {
                 while !is_stopped.load(Ordering::Relaxed) {
                     // Spreads writes over all accounts; no two tasks write to the same account at

@@ -75,7 +75,8 @@ fn check_limits(counters: &MemoryCounters, buckets: &[Bucket<'_>]) {
 /// Runs a function `runs` times and returns the runs per second of CPU time, or of elapsed time if
 /// the CPU time is unknown.
 fn measure_rate(runs: u32, mut run_once: impl FnMut(u32)) -> f64 {
-    let (start, cpu_before) = (Instant::now(), thread_cpu_time());
+    let start = Instant::now();
+    let cpu_before = thread_cpu_time();
     (0..runs).for_each(&mut run_once);
     let cpu_time = thread_cpu_time()
         .zip(cpu_before)

@@ -32,7 +32,8 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     let service = create_http_service().await?;
     let body = Bytes::from(request_body(service.state().server_name()).to_string());
     let response = send(&service, &body).await?;
-    let (start, mut requests) = (Instant::now(), 0_u32);
+    let start = Instant::now();
+    let mut requests = 0_u32;
     while start.elapsed() < MEASUREMENT_DURATION {
         black_box(send(&service, &body).await?);
         requests += 1;
@@ -89,7 +90,8 @@ async fn send(service: &HttpService, body: &Bytes) -> Result<Bytes, Box<dyn Erro
 
 /// Returns the mean time of one run.
 fn mean_time<T>(mut run: impl FnMut() -> T) -> Duration {
-    let (start, mut runs) = (Instant::now(), 0);
+    let start = Instant::now();
+    let mut runs = 0;
     while start.elapsed() < Duration::from_secs(1) {
         black_box(run());
         runs += 1;

@@ -24,7 +24,7 @@ use crate::test_data::RulePool;
 /// Number of concurrent tasks: enough for large group commits.
 const TASKS: i64 = 256;
 
-/// The number of accounts and their rules.
+/// Number of accounts and their rules.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Number of accounts
@@ -47,7 +47,9 @@ pub(crate) async fn fill(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 
 /// Adds the accounts to the PostgreSQL database in the arguments, or else to `data/belfry.db`.
 pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let (now, accounts, rules) = (Timestamp::UNIX_EPOCH, arguments.accounts, arguments.rules);
+    let now = Timestamp::UNIX_EPOCH;
+    let accounts = arguments.accounts;
+    let rules = arguments.rules;
     let sqlite = || Database::Sqlite("data/belfry.db".into());
     let database = arguments.database.clone().map_or_else(sqlite, Database::Postgres);
     // Longer than the disk may stall under this load.
@@ -59,7 +61,9 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     let pool = Arc::new(RulePool::new());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS.min(accounts) {
-        let (store, pool, events) = (Arc::clone(&store), Arc::clone(&pool), Arc::clone(&events));
+        let store = Arc::clone(&store);
+        let pool = Arc::clone(&pool);
+        let events = Arc::clone(&events);
         tasks.spawn(async move {
             for number in (task..accounts).step_by(usize::try_from(TASKS).unwrap_or(1)) {
                 store.add_account(&events, &account(number, now)).await?;

@@ -38,12 +38,14 @@ pub(crate) async fn fill_account(arguments: &Arguments) -> Result<(), Box<dyn Er
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &options, now).await?);
     let account = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?;
-    let (account_id, credential_version) = (account.id, account.credential_version);
+    let account_id = account.id;
+    let credential_version = account.credential_version;
     let events: Arc<NewAuditEvents> =
         Arc::new(NewAuditEvent::for_server(now, AuditKind::TokenIssue).into());
     let mut tasks = JoinSet::new();
     for app_id in 1..=GRANTS {
-        let (store, events) = (Arc::clone(&store), Arc::clone(&events));
+        let store = Arc::clone(&store);
+        let events = Arc::clone(&events);
         tasks.spawn(async move {
             let outcome = store.add_app(&events, &app(app_id, now)).await?;
             assert_eq!(outcome, AddAppOutcome::Added);

@@ -54,13 +54,17 @@ pub(crate) async fn add_pushers(arguments: &PusherArguments) -> Result<(), Box<d
     let (now, store, key) = open_data_directory().await?;
     let vapid_keys =
         VapidKeys::load(&store, &key, "mailto:ops@ring.example", OnLostKey::Refuse, now).await?;
-    let (store, key) = (Arc::new(store), Arc::new(key));
+    let store = Arc::new(store);
+    let key = Arc::new(key);
     let events: Arc<NewAuditEvents> =
         Arc::new(NewAuditEvent::for_server(now, AuditKind::ReceiverAdd).into());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS {
-        let (store, key, events) = (Arc::clone(&store), Arc::clone(&key), Arc::clone(&events));
-        let (origin, vapid_key) = (arguments.origin.clone(), vapid_keys.newest());
+        let store = Arc::clone(&store);
+        let key = Arc::clone(&key);
+        let events = Arc::clone(&events);
+        let origin = arguments.origin.clone();
+        let vapid_key = vapid_keys.newest();
         let accounts = arguments.accounts;
         tasks.spawn(async move {
             for account in (task..accounts).step_by(usize::try_from(TASKS).unwrap_or(1)) {

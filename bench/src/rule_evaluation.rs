@@ -40,7 +40,8 @@ fn best_time<T>(mut run: impl FnMut() -> T) -> Duration {
     let end = Instant::now() + Duration::from_millis(700);
     let mut best = Duration::MAX;
     while Instant::now() < end {
-        let (start, mut runs) = (Instant::now(), 0);
+        let start = Instant::now();
+        let mut runs = 0;
         while runs == 0 || start.elapsed() < Duration::from_millis(2) {
             black_box(run());
             runs += 1;
@@ -110,7 +111,9 @@ struct SingleUser {
 
 impl SingleUser {
     fn new(pool: &RulePool, user: usize) -> Self {
-        let (id, name, document) = (user_id(user), display_name(user), pool.document(user));
+        let id = user_id(user);
+        let name = display_name(user);
+        let document = pool.document(user);
         let room = ROOM_ID.try_into().unwrap();
         let ruma_id = id.as_str().try_into().unwrap();
         Self {

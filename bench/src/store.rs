@@ -85,12 +85,15 @@ async fn measure_engine(
 /// Writes tokens with `tasks` tasks. Returns the writes per second, and the CPU time of this
 /// process per write in microseconds.
 async fn measure_writes(store: &Arc<Store>, tasks: usize) -> (f64, f64) {
-    let (is_stopped, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
-    let (start, cpu_before) = (Instant::now(), cpu_seconds());
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let writes = Arc::new(AtomicU32::new(0));
+    let start = Instant::now();
+    let cpu_before = cpu_seconds();
     let mut writer_tasks = JoinSet::new();
     for _ in 0..tasks {
-        let (store, is_stopped, writes) =
-            (Arc::clone(store), Arc::clone(&is_stopped), Arc::clone(&writes));
+        let store = Arc::clone(store);
+        let is_stopped = Arc::clone(&is_stopped);
+        let writes = Arc::clone(&writes);
         writer_tasks.spawn(async move {
             while !is_stopped.load(Ordering::Relaxed) {
                 store.add_app_token(&new_token()).await.expect("the write succeeds");

@@ -13,9 +13,9 @@ use tokio_postgres::{Client, NoTls, Statement};
 use crate::process::cpu_seconds;
 use crate::{fill, median, print_row};
 
-/// The number of accounts, each with ten rules.
+/// Number of accounts, each with ten rules.
 const ACCOUNTS: u32 = 10_000;
-/// The number of concurrent reads, each over its own connection.
+/// Number of concurrent reads, each over its own connection.
 const TASKS: u32 = 16;
 /// The number of rounds; the median of their figures is reported. Each round measures both readers.
 const ROUNDS: u32 = 5;
@@ -66,7 +66,8 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     }
     let stores: Vec<_> = (0..TASKS).map(|_| Arc::new(store.clone())).collect();
 
-    let (mut store_figures, mut bare_figures) = (Vec::new(), Vec::new());
+    let mut store_figures = Vec::new();
+    let mut bare_figures = Vec::new();
     for _ in 0..ROUNDS {
         store_figures.push(measure_reads(&stores).await);
         bare_figures.push(measure_reads(&bare_clients).await);
@@ -90,12 +91,15 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
 /// Reads different accounts with a task for each reader. Returns the reads per second, and the CPU
 /// time of this process per read in microseconds.
 async fn measure_reads<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
-    let (is_stopped, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
-    let (start, cpu_before) = (Instant::now(), cpu_seconds());
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let reads = Arc::new(AtomicU32::new(0));
+    let start = Instant::now();
+    let cpu_before = cpu_seconds();
     let mut tasks = JoinSet::new();
     for reader in readers {
-        let (reader, is_stopped, reads) =
-            (Arc::clone(reader), Arc::clone(&is_stopped), Arc::clone(&reads));
+        let reader = Arc::clone(reader);
+        let is_stopped = Arc::clone(&is_stopped);
+        let reads = Arc::clone(&reads);
         tasks.spawn(async move {
             while !is_stopped.load(Ordering::Relaxed) {
                 // Scattered, so that successive reads do not request neighbouring rows.

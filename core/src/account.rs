@@ -22,11 +22,11 @@ wire_enum! {
     }
 }
 
-/// The maximum length of an account name, in characters.
+/// Maximum length of an account name, in characters.
 pub const MAX_NAME_LENGTH: usize = 30;
-/// The maximum length of an e-mail address, in characters.
+/// Maximum length of an e-mail address, in characters.
 pub const MAX_EMAIL_LENGTH: usize = 320;
-/// The minimum length of a password, in characters.
+/// Minimum length of a password, in characters.
 pub const MIN_PASSWORD_LENGTH: usize = 8;
 /// The maximum length of a password, in characters, which bounds the cost of hashing. Passwords are
 /// never truncated.

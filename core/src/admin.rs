@@ -31,7 +31,7 @@ pub const fn role_id(role: Role) -> i64 {
     }
 }
 
-/// The maximum length of an admin's comment in the audit trail, in characters.
+/// Maximum length of an admin's comment in the audit trail, in characters.
 const MAX_COMMENT_LENGTH: usize = 500;
 
 /// Returns the detail of an audit event: the admin, and the comment unless it is blank. Control

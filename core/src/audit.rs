@@ -154,7 +154,8 @@ pub struct AuditClient {
 impl NewAuditEvent {
     /// Creates an event for a successful command.
     pub fn for_command(at: Timestamp, kind: AuditKind) -> Self {
-        let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
+        let outcome = AuditOutcome::Success;
+        let origin = AuditOrigin::CommandLine;
         Self { at, kind, outcome, origin, client: None, detail: None }
     }
 

@@ -110,7 +110,8 @@ impl Limit {
     /// Returns a copy that also limits the site around a network, to `multiple` times the
     /// requests; without that limit if `multiple` is 0.
     pub fn with_site_multiple(&self, multiple: u32) -> Self {
-        let (requests, window) = (self.requests.saturating_mul(multiple), self.window);
+        let requests = self.requests.saturating_mul(multiple);
+        let window = self.window;
         let name = format!("{}-48", self.name);
         let site = (multiple > 0).then(|| Self { name, requests, window, site: None }.into());
         Self { name: self.name.clone(), requests: self.requests, window, site }
@@ -161,7 +162,7 @@ impl fmt::Display for Limit {
 /// The default is the state of a key that was never counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {
-    /// The number of requests admitted so far. An engine may drop a window with 0.
+    /// Number of requests admitted so far. An engine may drop a window with 0.
     pub count: u32,
     /// The end of the window. A request at this time falls into the next window.
     pub end: UnixMicros,
@@ -209,7 +210,7 @@ pub enum CountMode {
 pub struct QuotaStatus {
     /// The limit that the bucket belongs to.
     pub limit: Arc<Limit>,
-    /// The number of requests left in the window.
+    /// Number of requests left in the window.
     pub remaining: u32,
     /// The end of the window; without a current window, the end of one that starts now.
     pub reset: UnixMicros,

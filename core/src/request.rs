@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The maximum length of a request id.
+/// Maximum length of a request id.
 const MAX_LENGTH: usize = 64;
 
 /// A request id: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. Stored without an allocation,
@@ -75,8 +75,10 @@ impl TraceId {
     pub fn parse_traceparent(header: &[u8]) -> Option<Self> {
         let mut fields = str::from_utf8(header).ok()?.splitn(5, '-');
         let mut next_field = |digit_count| parse_hex(fields.next()?, digit_count);
-        let (version, trace_id, parent_id, _flags) =
-            (next_field(2)?, next_field(32)?, next_field(16)?, next_field(2)?);
+        let version = next_field(2)?;
+        let trace_id = next_field(32)?;
+        let parent_id = next_field(16)?;
+        let _flags = next_field(2)?;
         // Version 0 has four fields. Later ones may add fields at the end.
         let has_valid_version = version != 0xff && (version != 0 || fields.next().is_none());
         (has_valid_version && trace_id != 0 && parent_id != 0).then_some(Self(trace_id))

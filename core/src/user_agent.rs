@@ -45,7 +45,7 @@ const SYSTEMS: [(&str, &str); 12] = [
     ("X11", "Unix"),
 ];
 
-/// The number of header bytes that are searched. Browsers send about 150.
+/// Number of header bytes that are searched. Browsers send about 150.
 const MAX_SEARCHED_BYTES: usize = 1024;
 
 /// A browser and its operating system, each `None` if unknown.

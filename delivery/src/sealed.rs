@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn a_document_of_a_different_version_is_distinguished_from_a_different_sealing_key() {
-        let (key, other_key) = (SealingKey::random(), SealingKey::random());
+        let key = SealingKey::random();
+        let other_key = SealingKey::random();
         let secrets = ReceiverSecrets { auth: Some("auth".to_owned()), ..Default::default() };
         let sealed = seal_secrets(&key, 1, 2, &secrets);
         assert_eq!(open_secrets(&key, 1, 2, &sealed), Ok(secrets));

@@ -54,7 +54,7 @@ pub(crate) struct Attempt {
     pub(crate) status: Option<u16>,
     /// Why the message was not accepted.
     pub(crate) error: Option<AttemptError>,
-    /// The time until the end of the response.
+    /// Time until the end of the response.
     pub(crate) duration: Duration,
 }
 
@@ -104,7 +104,8 @@ impl Sender {
     /// Sends a message once. Returns the delivery with the result, without the content, which
     /// would otherwise occupy memory until the result is stored.
     pub(crate) async fn send(&self, mut delivery: ClaimedDelivery) -> (ClaimedDelivery, Attempt) {
-        let (now, start) = (self.clock.now(), Instant::now());
+        let now = self.clock.now();
+        let start = Instant::now();
         let request = self.prepare(&delivery, now);
         delivery.content = String::new();
         let response = match request {

@@ -70,7 +70,8 @@ impl OpenedKeys {
     /// Opens the keys in `rows`; `None` if the newest one cannot be opened.
     fn open(rows: Vec<VapidKeyRow>, sealing_key: &SealingKey) -> Option<Self> {
         let newest = rows.last()?.public_key.clone();
-        let (mut keys, mut lost) = (BTreeMap::new(), BTreeSet::new());
+        let mut keys = BTreeMap::new();
+        let mut lost = BTreeSet::new();
         for row in rows {
             match open_key(sealing_key, &row) {
                 Some(key) => drop(keys.insert(row.public_key, key)),

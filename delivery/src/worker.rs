@@ -57,7 +57,7 @@ pub struct Worker {
     store: Store,
     sender: Sender,
     clock: Arc<dyn Clock>,
-    /// The number of lanes in work.
+    /// Number of lanes in work.
     active_lanes: AtomicUsize,
     wake: Notify,
     stop: CancellationToken,
@@ -190,7 +190,8 @@ impl Worker {
     async fn claim(&self, origin: &str, limit: usize) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let claim = random::hex_id();
         let start = Instant::now();
-        let (limit, now) = (i64::try_from(limit).unwrap_or(i64::MAX), self.clock.now());
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let now = self.clock.now();
         let deliveries = self.store.claim_deliveries(origin, &claim, limit, now).await?;
         if start.elapsed() > MAX_CLAIM_DURATION {
             self.store.release_claim(&claim).await?;
@@ -276,7 +277,8 @@ impl LaneRun<'_> {
     fn add(&mut self, delivery: ClaimedDelivery, attempt: Attempt) {
         let Worker { metrics, clock, .. } = &**self.worker;
         let now = clock.now();
-        let (verdict, retry_after) = (attempt.verdict, attempt.retry_after);
+        let verdict = attempt.verdict;
+        let retry_after = attempt.retry_after;
         match verdict {
             Verdict::Delivered => {
                 metrics.delivered.inc();

@@ -29,7 +29,7 @@ use belfry_core::rules::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The time of all evaluations.
+/// Time of all evaluations.
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
@@ -42,10 +42,14 @@ pub fn check_input(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let mut lines = input.split('\n');
     let mut next_line = || lines.next().unwrap_or_default();
-    let (user_id, event, room, profile_tag) = (next_line(), next_line(), next_line(), next_line());
+    let user_id = next_line();
+    let event = next_line();
+    let room = next_line();
+    let profile_tag = next_line();
     let rule_lines: Vec<&str> = lines.collect();
     // Other users have different ids, and may have the same rules.
-    let (second_user_id, third_user_id) = (format!("{user_id}r"), format!("{user_id}s"));
+    let second_user_id = format!("{user_id}r");
+    let third_user_id = format!("{user_id}s");
     let documents_by_user = [
         (user_id, parse_documents(&rule_lines)),
         (&second_user_id, parse_documents(rule_lines.iter().step_by(2))),

@@ -30,7 +30,9 @@ use url::Url;
 pub fn check_input(input: &[u8]) {
     let mut lines = input.splitn(3, |byte| *byte == b'\n');
     let mut next_line = || lines.next().unwrap_or_default();
-    let (query, header, body) = (next_line(), next_line(), next_line());
+    let query = next_line();
+    let header = next_line();
+    let body = next_line();
     if let Ok(pairs) = form::parse(query) {
         run_form_parsers(&pairs, header);
     }

@@ -8,7 +8,7 @@ use belfry_core::rules::work::UserWorkBudget;
 /// Longer inputs are not compared with the definition, because they may exceed the step budget.
 const MAX_GLOB_CHARS: usize = 48;
 const MAX_TEXT_CHARS: usize = 400;
-/// The maximum number of `?` and line breaks in a glob.
+/// Maximum number of `?` and line breaks in a glob.
 const MAX_COSTLY_CHARS: usize = 12;
 
 /// Checks one input.

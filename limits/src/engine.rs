@@ -94,8 +94,8 @@ impl Engine {
         let buckets_at = |indices: &[usize]| -> Vec<Bucket<'_>> {
             indices.iter().map(|&index| buckets[index].clone()).collect()
         };
-        let (shared_buckets, local_buckets) =
-            (buckets_at(&shared_indices), buckets_at(&local_indices));
+        let shared_buckets = buckets_at(&shared_indices);
+        let local_buckets = buckets_at(&local_indices);
         let states: Vec<WindowState> = states.iter().copied().flatten().collect();
         let decide_shared = |mode| decide(mode, &mut windows(&shared_buckets, &states, now), now);
         // With `Check`, a request that the shared or the local limits reject is counted in neither.
@@ -218,7 +218,7 @@ fn windows<'a>(
 pub struct EngineState {
     /// The current location of the counters.
     pub status: EngineStatus,
-    /// The number of keys in process memory.
+    /// Number of keys in process memory.
     pub keys: usize,
     /// The number of keys that were evicted before their window ended, for lack of space.
     pub evicted_keys: u64,

@@ -26,7 +26,7 @@ type PerLimit<T> = SmallVec<[T; 4]>;
 /// The counters of this process.
 #[derive(Debug)]
 pub struct MemoryCounters {
-    /// The number of shards is a power of two.
+    /// Number of shards is a power of two.
     shards: Box<[Mutex<Shard>]>,
     hash_builder: RandomState,
 }

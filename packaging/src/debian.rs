@@ -58,7 +58,8 @@ pub(crate) fn build(
     for (name, content) in
         [("debian-binary", b"2.0\n".to_vec()), ("control.tar.gz", control), ("data.tar.gz", data)]
     {
-        let (time, size) = (contents.time, content.len());
+        let time = contents.time;
+        let size = content.len();
         let header = format!("{name:<16}{time:<12}{0:<6}{0:<6}{1:<8}{size:<10}`\n", 0, 100_644);
         package.extend_from_slice(header.as_bytes());
         package.extend(content);

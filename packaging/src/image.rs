@@ -99,9 +99,8 @@ fn container_files(contents: &Contents, libraries: &Libraries) -> Result<Tree, P
     // The licences of glibc and libgcc.
     for package in ["libc6", "libgcc-s1"] {
         let path = format!("usr/share/doc/{package}/copyright");
-        if let Ok(text) = fs::read(format!("/{path}")) {
-            files.add_file(&path, 0o644, text);
-        }
+        let text = fs::read(format!("/{path}")).map_err(|error| format!("/{path}: {error}"))?;
+        files.add_file(&path, 0o644, text);
     }
     let certificates = fs::read(format!("/{CERTIFICATES_PATH}")).map_err(|error| {
         format!("/{CERTIFICATES_PATH}: {error}; install the package ca-certificates")

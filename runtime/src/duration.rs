@@ -55,7 +55,7 @@ pub mod optional {
     }
 }
 
-/// The maximum duration: a thousand years, so that arithmetic with times does not overflow.
+/// Maximum duration: a thousand years, so that arithmetic with times does not overflow.
 const MAX_DURATION: Duration = Duration::from_hours(1000 * 366 * 24);
 
 /// Parses a duration, which may be 0. A day has 24 hours. Returns `None` if the text is not a

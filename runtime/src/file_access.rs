@@ -147,7 +147,8 @@ fn describe_user(passwd: &str, id: u32) -> String {
 fn find_user_name(passwd: &str, id: u32) -> Option<&str> {
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
-        let (name, uid) = (fields.next()?, fields.nth(1)?);
+        let name = fields.next()?;
+        let uid = fields.nth(1)?;
         (uid.parse() == Ok(id)).then_some(name)
     })
 }

@@ -162,7 +162,8 @@ mod tests {
     #[test]
     fn ten_lines_are_written_per_minute_and_the_others_are_counted() {
         static THROTTLE: LogThrottle = LogThrottle::new("test");
-        let (throttle, start) = (&THROTTLE, Instant::now());
+        let throttle = &THROTTLE;
+        let start = Instant::now();
         let time_at = |seconds| start + Duration::from_secs(seconds);
         let count_admitted = |seconds, lines: usize| {
             (0..lines).filter(|_| throttle.admits_at("", time_at(seconds))).count()

@@ -47,7 +47,7 @@ pub struct TaskStatus {
 /// The current run of a task.
 #[derive(Debug)]
 struct TaskRun {
-    /// The number of failures in a row before this run.
+    /// Number of failures in a row before this run.
     failures: u32,
     /// The start of the run; `None` in the pause before it.
     started_at: Option<Instant>,
@@ -90,7 +90,8 @@ impl Task {
     ) -> Self {
         let status = Arc::new(TaskStatus::new(name));
         let stop = CancellationToken::new();
-        let (own_status, own_stop) = (Arc::clone(&status), stop.clone());
+        let own_status = Arc::clone(&status);
+        let own_stop = stop.clone();
         let supervisor = async move {
             loop {
                 own_status.begin_run();
@@ -196,7 +197,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_panics_or_ends_is_restarted_after_a_growing_pause() {
-        let (starts, start) = (Arc::new(Mutex::new(Vec::new())), Instant::now());
+        let starts = Arc::new(Mutex::new(Vec::new()));
+        let start = Instant::now();
         let task_starts = Arc::clone(&starts);
         let task = Task::spawn("test", move || {
             let mut starts = task_starts.lock().unwrap();
@@ -255,7 +257,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn tasks_are_stopped_one_after_the_other_and_runs_in_progress_are_finished() {
-        let (events, tasks) = (Arc::new(Mutex::new(Vec::new())), Tasks::default());
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let tasks = Tasks::default();
         let recorder = |name| {
             let events = Arc::clone(&events);
             move || Recorder(name, Arc::clone(&events))
@@ -285,7 +288,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_does_not_end_is_aborted() {
-        let (tasks, runs) = (Tasks::default(), Arc::new(AtomicU32::new(0)));
+        let tasks = Tasks::default();
+        let runs = Arc::new(AtomicU32::new(0));
         let task_runs = Arc::clone(&runs);
         tasks.add(Task::spawn_periodic("stuck", Duration::from_secs(1), move || {
             task_runs.fetch_add(1, Ordering::Relaxed);

@@ -76,7 +76,7 @@ pub struct AppState {
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
     pub tasks: Tasks,
-    /// The time of the last clock check.
+    /// Time of the last clock check.
     last_clock_check: Mutex<Option<Timestamp>>,
 }
 
@@ -157,10 +157,15 @@ impl AppState {
     async fn measure_clock_setback(&self) -> Option<Duration> {
         let now = self.clock.now();
         let last_check = self.last_clock_check.lock().await.replace(now);
-        let reference_time = match last_check {
-            Some(time) => Some(time),
-            None => self.store.last_sweep().await.unwrap_or_default(),
-        };
+        let mut reference_time = last_check;
+        if reference_time.is_none() {
+            let last_sweep = self.store.last_sweep().await;
+            if last_sweep.is_err() {
+                // The next call compares with the last sweep again.
+                *self.last_clock_check.lock().await = None;
+            }
+            reference_time = last_sweep.unwrap_or_default();
+        }
         let setback = reference_time?.duration_since(now);
         (setback > MAX_SETBACK).then(|| setback.unsigned_abs())
     }
@@ -268,7 +273,8 @@ mod tests {
     use super::*;
 
     async fn open_state(dir: &std::path::Path, clock: &Arc<FakeClock>) -> AppState {
-        let (config, clock) = (Config::default(), Arc::clone(clock));
+        let config = Config::default();
+        let clock = Arc::clone(clock);
         let database = Database::Sqlite(dir.join("belfry.db"));
         let store = Store::open(&database, &config.store, clock.now()).await.unwrap();
         let base_url = config.base_url();

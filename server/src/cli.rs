@@ -257,7 +257,8 @@ fn with_store(
         DatabaseUse::Write => (SchemaPolicy::Require, Access::ReadWrite),
         DatabaseUse::Create => (SchemaPolicy::Create, Access::ReadWrite),
     };
-    let (options, database) = (Options { schema, access, ..config.store }, config.database());
+    let options = Options { schema, access, ..config.store };
+    let database = config.database();
     let mut created_file = None;
     if database_use == DatabaseUse::Create {
         lock::check_owner(&database)?;

@@ -28,9 +28,6 @@ use self::outgoing::{DeliveryTarget, OutgoingMessage};
 use self::test_message::{TestText, enqueue_test};
 use crate::config::Config;
 
-/// Origins with fewer waiting deliveries are not counted individually.
-const MIN_COUNTED_BACKLOG: i64 = 1000;
-
 /// Delivers notifications to devices. Exists only if `push.contact` is set.
 pub struct Delivery {
     sealing_key: SealingKey,
@@ -52,7 +49,7 @@ struct Backlog {
     by_origin: HashMap<String, u64>,
 }
 
-/// Reason why a message was not accepted.
+/// The reason why a message was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum EnqueueError {
     /// Too many deliveries are waiting.
@@ -78,7 +75,8 @@ impl Delivery {
         let is_sqlite = matches!(config.database(), Database::Sqlite(_));
         let sealing_key = load_sealing_key(&key_path, is_sqlite)?;
         let on_lost_key = if is_sqlite { OnLostKey::Replace } else { OnLostKey::Refuse };
-        let (contact, now) = (contact.as_str(), clock.now());
+        let contact = contact.as_str();
+        let now = clock.now();
         let keys = VapidKeys::load(store, &sealing_key, contact, on_lost_key, now).await?;
         if keys.lost_count() > 0 {
             let message = "VAPID keys were sealed with a different sealing key: receivers that \
@@ -192,7 +190,9 @@ impl Delivery {
     /// Counts the waiting deliveries. Call it regularly.
     pub async fn count_backlog(&self, store: &Store) -> Result<(), StoreError> {
         let status = store.queue_status().await?;
-        let origin_backlogs = store.lane_backlogs(MIN_COUNTED_BACKLOG).await?.into_iter();
+        // Origins with a small share of the queue do not count individually.
+        let min_backlog = i64::try_from(self.max_waiting.div_ceil(1000)).unwrap_or(i64::MAX);
+        let origin_backlogs = store.lane_backlogs(min_backlog).await?.into_iter();
         let by_origin = origin_backlogs
             .map(|backlog| (backlog.origin, u64::try_from(backlog.waiting).unwrap_or_default()))
             .collect();
@@ -213,7 +213,8 @@ impl Delivery {
 /// Reads the sealing key; a missing one is created if `create` is true.
 pub fn load_sealing_key(path: &Path, create: bool) -> Result<SealingKey, String> {
     let describe = |verb: &str, error: io::Error| {
-        let (name, reason) = (path.display(), describe_file_error(path, &error));
+        let name = path.display();
+        let reason = describe_file_error(path, &error);
         format!("cannot {verb} the sealing key {name}: {reason}")
     };
     match SealingKey::read(path) {

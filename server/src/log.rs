@@ -111,7 +111,8 @@ mod tests {
     }
 
     fn panic_in_request() {
-        let (id, peer) = (RequestId::parse(b"one").unwrap(), ([127, 0, 0, 1], 0).into());
+        let id = RequestId::parse(b"one").unwrap();
+        let peer = ([127, 0, 0, 1], 0).into();
         let context = RequestContext::new(id, None, peer, "GET", "/healthz");
         let handler = pin!(async { panic!("no data") });
         futures_util::FutureExt::now_or_never(context.scope(handler));

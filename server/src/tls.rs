@@ -77,7 +77,8 @@ impl Tls {
             tokio::time::sleep(CHECK_INTERVAL).await;
             match detector.check_files() {
                 Some(Ok(certificate)) => {
-                    let (file, expires) = (self.files.certificate.display(), certificate.not_after);
+                    let file = self.files.certificate.display();
+                    let expires = certificate.not_after;
                     tracing::info!(certificate = %file, %expires, "certificate reloaded");
                     self.loaded_certificate.store(Arc::new(certificate));
                 }

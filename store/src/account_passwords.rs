@@ -73,7 +73,8 @@ impl Store {
         kept_session: LookupKey,
         now: Timestamp,
     ) -> Result<WriteOutcome, StoreError> {
-        let (id, version) = (account.id, account.credential_version);
+        let id = account.id;
+        let version = account.credential_version;
         // Locks the account. The version is incremented last, because the other statements check
         // it.
         let lock = sql!(

@@ -73,7 +73,8 @@ impl Store {
 
 /// Returns the statement that selects a page of accounts.
 fn page_statement(filter: &AccountFilter, page: &PageRequest) -> Statement {
-    let (email, email_end) = (filter.email.as_deref(), filter.email.as_deref().map(prefix_end));
+    let email = filter.email.as_deref();
+    let email_end = filter.email.as_deref().map(prefix_end);
     match (&filter.name, email) {
         (Some(name), _) => {
             let (name, name_end) = (name.as_str(), prefix_end(name));

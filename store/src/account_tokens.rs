@@ -23,7 +23,7 @@ pub struct AccountToken {
     pub created_at: Timestamp,
     /// The expiry time, if it has one.
     pub expires_at: Option<Timestamp>,
-    /// The time of the last use, to the hour.
+    /// Time of the last use, to the hour.
     pub last_used_at: Option<Timestamp>,
     /// The display name of the device to which it was issued, if it has one.
     pub device_name: Option<String>,

@@ -30,9 +30,9 @@ pub struct Account {
     pub role: Role,
     /// The creation time.
     pub created_at: Timestamp,
-    /// The time of the owner's last sign-in.
+    /// Time of the owner's last sign-in.
     pub signed_in_at: Option<Timestamp>,
-    /// The time at which it was disabled.
+    /// Time at which it was disabled.
     pub disabled_at: Option<Timestamp>,
     /// The time at which it will be deleted, at its owner's request.
     pub delete_at: Option<Timestamp>,
@@ -237,7 +237,9 @@ impl Store {
         let email = filter.email.as_ref().filter(|email| !email.is_empty());
         // Addresses are stored in lower case.
         let email = email.map(|email| email.to_lowercase());
-        let (state, role, prefix) = (filter.state, filter.role, filter.name_prefix.as_deref());
+        let state = filter.state;
+        let role = filter.role;
+        let prefix = filter.name_prefix.as_deref();
         // Disabled accounts and admins are few and indexed, so not all accounts have to be read.
         let page = match (state, role) {
             (_, Some(Role::Admin)) => select_page!(
@@ -261,7 +263,8 @@ impl Store {
         account: &Account,
         email: Option<&str>,
     ) -> Result<WriteOutcome, StoreError> {
-        let (id, version) = (account.id, account.credential_version);
+        let id = account.id;
+        let version = account.credential_version;
         let email = email.map(str::to_lowercase);
         let update = sql!(
             "update accounts set email = null, unverified_email = $email where id = $id \

@@ -28,9 +28,9 @@ pub struct StoredApp {
     /// The time at which a user first authorized it, or the operator or the server added it.
     /// Retention deletes only apps without this time. Column: `used_at`.
     pub retained_at: Option<Timestamp>,
-    /// The time of the last use, to the hour.
+    /// Time of the last use, to the hour.
     pub last_used_at: Option<Timestamp>,
-    /// The time at which it was disabled.
+    /// Time at which it was disabled.
     pub disabled_at: Option<Timestamp>,
 }
 
@@ -38,7 +38,8 @@ impl StoredApp {
     /// Creates a new app. Apps that the operator or the server added are not subject to retention.
     pub fn new(app: App, secret: HashedSecret, now: Timestamp) -> Self {
         let retained_at = (app.properties.registered_by != Registrar::Api).then_some(now);
-        let (secrets, created_at) = (secret.into(), now);
+        let secrets = secret.into();
+        let created_at = now;
         Self { app, secrets, created_at, retained_at, last_used_at: None, disabled_at: None }
     }
 }
@@ -46,7 +47,7 @@ impl StoredApp {
 /// A summary of an app's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppTokens {
-    /// The number of valid tokens.
+    /// Number of valid tokens.
     pub valid_count: i64,
     /// The issue time of the newest stored token.
     pub last_issued_at: Option<Timestamp>,
@@ -93,10 +94,13 @@ macro_rules! select {
 
 impl FromRow for StoredApp {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
-        let (id, client_id, current) = (row.take()?, row.take()?, row.take()?);
+        let id = row.take()?;
+        let client_id = row.take()?;
+        let current = row.take()?;
         let previous = Option::zip(row.take()?, row.take()?)
             .map(|(secret, until)| PreviousSecret { secret, until });
-        let (name, website) = (row.take()?, row.take()?);
+        let name = row.take()?;
+        let website = row.take()?;
         // URIs that are no longer valid are ignored. Their schemes are not checked again, so that
         // an app remains usable when the settings change.
         let uris: Vec<String> = row.take_json()?;
@@ -105,7 +109,8 @@ impl FromRow for StoredApp {
         let (auth_method, grant_types) = (row.take()?, row.take::<String>()?);
         // Grant types that only a newer release knows are ignored.
         let grant_types = grant_types.split(' ').filter_map(GrantType::from_name).collect();
-        let (registered_by, issuer) = (row.take()?, row.take()?);
+        let registered_by = row.take()?;
+        let issuer = row.take()?;
         let properties = ClientProperties { auth_method, grant_types, registered_by, issuer };
         Ok(Self {
             app: App { id, client_id, details, properties },

@@ -39,7 +39,7 @@ pub struct AuditEvent {
     pub app_id: Option<i64>,
     /// The app name, unless the app was deleted.
     pub app: Option<String>,
-    /// The number of events, or of tokens that were revoked.
+    /// Number of events, or of tokens that were revoked.
     pub count: i64,
 }
 

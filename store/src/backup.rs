@@ -99,9 +99,9 @@ pub enum BackupError {
 pub struct Progress {
     /// The current operation, such as "restoring".
     pub step: &'static str,
-    /// The number of rows so far.
+    /// Number of rows so far.
     pub rows: u64,
-    /// The number of rows at the end.
+    /// Number of rows at the end.
     pub total: u64,
 }
 

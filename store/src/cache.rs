@@ -186,7 +186,8 @@ impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
     }
 
     fn status(&self, name: &'static str) -> CacheStatus<'_> {
-        let (entries, bytes) = (self.entries.len(), self.entries.weight());
+        let entries = self.entries.len();
+        let bytes = self.entries.weight();
         CacheStatus { name, lookups: &self.lookups, entries, bytes }
     }
 

@@ -28,7 +28,7 @@ pub struct StoredCode {
 pub struct Consent {
     /// The user's session.
     pub session: LookupKey,
-    /// The time of the consent.
+    /// Time of the consent.
     pub at: Timestamp,
     /// True if the consent is implied, because the app already has access; otherwise the user
     /// consented on the page.

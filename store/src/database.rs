@@ -184,7 +184,8 @@ fn split_by_host<'a>(
 ) -> impl Iterator<Item = (&'a str, String)> {
     let first = &url[Position::BeforeHost..Position::AfterPort];
     let hosts = [first].into_iter().chain(additional_hosts.split(',').skip(1));
-    let (before, after) = (&url[..Position::BeforeHost], &url[Position::AfterPort..]);
+    let before = &url[..Position::BeforeHost];
+    let after = &url[Position::AfterPort..];
     hosts.map(move |host| (host, format!("{before}{host}{after}")))
 }
 

@@ -52,7 +52,7 @@ pub struct NewDelivery {
     pub event_id: String,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
-    /// The time after which it is not sent.
+    /// Time after which it is not sent.
     pub expires_at: Timestamp,
 }
 

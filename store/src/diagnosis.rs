@@ -41,7 +41,8 @@ impl Diagnosis {
         match database {
             Database::Postgres(url) => postgres::diagnose(url, options).await,
             Database::Sqlite(path) => {
-                let (path, migrations) = (path.clone(), options.migrations);
+                let path = path.clone();
+                let migrations = options.migrations;
                 let task = tokio::task::spawn_blocking(move || sqlite::diagnose(&path, migrations));
                 task.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
             }

@@ -18,7 +18,7 @@ pub(super) enum Phase {
 pub struct ReadEpoch {
     /// The epoch of the key.
     pub(super) key_epoch: Epoch,
-    /// The number of the last invalidation of an account or app.
+    /// Number of the last invalidation of an account or app.
     pub(super) invalidation_number: u64,
     /// True if the cache was enabled. While it is disabled, changes cannot be detected. This flag
     /// is read after the epoch, which advances when the cache is disabled: an epoch from before a

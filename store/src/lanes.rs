@@ -10,7 +10,7 @@ use super::{Change, Store, StoreError};
 pub struct Lane {
     /// The end of the pause.
     pub paused_until: Timestamp,
-    /// The number of failures since the last success.
+    /// Number of failures since the last success.
     pub failures: i64,
 }
 

@@ -278,7 +278,9 @@ impl Store {
         let cache = Arc::new(Cache::new(options.cache_bytes, is_cache_enabled));
         let engine: Box<dyn Engine> = match database {
             Database::Sqlite(path) => {
-                let (path, options, cache) = (path.clone(), *options, Arc::clone(&cache));
+                let path = path.clone();
+                let options = *options;
+                let cache = Arc::clone(&cache);
                 let open = move || match options.access {
                     Access::ReadWrite => sqlite::Sqlite::open(&path, &options, cache, now),
                     Access::Read => sqlite::Sqlite::open_for_reading(&path, &options),

@@ -115,7 +115,7 @@ pub struct CacheStatus<'a> {
     pub name: &'static str,
     /// Counters of hits and misses.
     pub lookups: &'a CacheCounters,
-    /// The number of entries.
+    /// Number of entries.
     pub entries: usize,
     /// The size of the entries.
     pub bytes: u64,

@@ -142,7 +142,7 @@ pub(crate) fn index_name(statement: &str) -> Option<&str> {
 /// The schema version of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SchemaVersion {
-    /// The number of the newest migration; 0 without a schema.
+    /// Number of the newest migration; 0 without a schema.
     pub(crate) number: i64,
     /// The oldest schema version whose statements work with it.
     pub(crate) compatible_from: i64,
@@ -236,7 +236,9 @@ mod tests {
             assert_eq!(pending(policy, 14, 14), Ok(vec![]));
             assert_eq!(pending(policy, 16, 14), Ok(vec![]), "{policy:?}");
             assert_eq!(pending(policy, 16, 4), Ok(vec![]), "{policy:?}");
-            let (version, compatible_from, supported_version) = (16, 15, 14);
+            let version = 16;
+            let compatible_from = 15;
+            let supported_version = 14;
             let error = pending(policy, version, compatible_from).unwrap_err();
             let expected = StoreError::Newer {
                 database: "x".to_owned(),

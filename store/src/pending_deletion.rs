@@ -20,7 +20,8 @@ impl Store {
         account: &Account,
         delete_at: Timestamp,
     ) -> Result<AccountUpdateOutcome, StoreError> {
-        let (id, version) = (account.id, account.credential_version);
+        let id = account.id;
+        let version = account.credential_version;
         let event_source = event_source_for!(
             accounts,
             concat!(

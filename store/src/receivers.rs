@@ -33,9 +33,9 @@ pub struct StoredReceiver {
     pub pending_ack: Option<PendingAck>,
     /// The registration time.
     pub created_at: Timestamp,
-    /// The time of the last delivery.
+    /// Time of the last delivery.
     pub succeeded_at: Option<Timestamp>,
-    /// The time of the last failed attempt.
+    /// Time of the last failed attempt.
     pub failed_at: Option<Timestamp>,
     /// Why that attempt failed.
     pub failure: Option<AttemptError>,

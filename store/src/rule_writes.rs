@@ -30,7 +30,7 @@ enum ChangeExtent {
     AllDocuments,
 }
 
-/// The number of conflicts with other nodes after which a write fails.
+/// Number of conflicts with other nodes after which a write fails.
 const MAX_CONFLICTS: u32 = 50;
 
 /// The reason rules were not changed.
@@ -63,7 +63,7 @@ pub struct RuleWriter {
 
 struct QueuedChange {
     extent: ChangeExtent,
-    /// The time of the change.
+    /// Time of the change.
     now: Timestamp,
     change: RuleChange,
     reply: oneshot::Sender<RuleWriteResult>,

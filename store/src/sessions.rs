@@ -16,9 +16,9 @@ use super::{Change, SignInOutcome, Store, StoreError, WriteOutcome};
 pub struct Session {
     /// The signed-in account.
     pub account_id: i64,
-    /// The time of the sign-in.
+    /// Time of the sign-in.
     pub created_at: Timestamp,
-    /// The time of the last use.
+    /// Time of the last use.
     pub seen_at: Timestamp,
     /// The expiry time.
     pub expires_at: Timestamp,
@@ -34,9 +34,9 @@ pub struct Session {
 /// A summary of an account's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSummary {
-    /// The number of sessions that have not expired.
+    /// Number of sessions that have not expired.
     pub count: i64,
-    /// The time of the last use of any of them.
+    /// Time of the last use of any of them.
     pub last_used_at: Option<Timestamp>,
 }
 
@@ -55,9 +55,9 @@ from_row!(Session, session_columns {
 pub struct AccountSession {
     /// The lookup key, which identifies the session.
     pub lookup_key: LookupKey,
-    /// The time of the sign-in.
+    /// Time of the sign-in.
     pub created_at: Timestamp,
-    /// The time of the last use, to the minute.
+    /// Time of the last use, to the minute.
     pub seen_at: Timestamp,
     /// The expiry time.
     pub expires_at: Timestamp,

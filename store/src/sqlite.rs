@@ -100,7 +100,8 @@ impl Sqlite {
         let (reads, readers) = reader::start_threads(connections, &metrics)
             .map_err(|error| open_error(path, &error))?;
         let queues = Queues { reads, writes: Some(writes) };
-        let (queues, path) = (Some(queues), path.to_owned());
+        let queues = Some(queues);
+        let path = path.to_owned();
         Ok(Self { queues, readers, writer: Some(writer_thread), path, metrics })
     }
 

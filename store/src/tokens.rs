@@ -101,7 +101,8 @@ pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, 
 impl FromRow for StoredToken {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let app_id = row.take()?;
-        let (id, name) = (row.take()?, row.take()?);
+        let id = row.take()?;
+        let name = row.take()?;
         let (role, disabled_at): (Option<Role>, _) = (row.take()?, row.take()?);
         let granted_scopes: Scopes = row.take()?;
         let account = Option::zip(id, name).map(|(id, name)| {

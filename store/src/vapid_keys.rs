@@ -25,7 +25,7 @@ pub struct VapidKeyUse {
     pub key: VapidKeyRow,
     /// The creation time.
     pub created_at: Timestamp,
-    /// The number of receivers that subscribed with it.
+    /// Number of receivers that subscribed with it.
     pub receivers: i64,
 }
 

@@ -27,7 +27,8 @@ impl PgBouncer {
     /// [`EngineError::Missing`] if it is not installed; otherwise the reason, with its log.
     pub fn start(server_port: u16, pool_mode: &str) -> Result<Self, EngineError> {
         let program = find_program(&["pgbouncer"])?;
-        let (dir, port) = (temp_dir("pgbouncer")?, free_port()?);
+        let dir = temp_dir("pgbouncer")?;
+        let port = free_port()?;
         let settings = format!(
             "[databases]\n* = host=127.0.0.1 port={server_port} user=postgres\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\

@@ -40,7 +40,8 @@ impl Redis {
     pub fn start_with(options: Vec<String>) -> Result<Self, EngineError> {
         let program = find_program(&["redis-server", "valkey-server"])?;
         let dir = temp_dir("redis")?;
-        let (port, is_paused) = (free_port()?, false);
+        let port = free_port()?;
+        let is_paused = false;
         let mut redis = Self { group: None, dir, program, options, port, is_paused };
         redis.restart()?;
         Ok(redis)

@@ -9,7 +9,7 @@ use crate::launch::find_program;
 use crate::redis_node_line::{NodeLine, parse_lines};
 use crate::{EngineError, Redis, free_port};
 
-/// The number of primaries. Each has one replica.
+/// Number of primaries. Each has one replica.
 pub const SHARDS: usize = 3;
 
 /// Far longer than a change of the cluster takes, even on a busy machine.

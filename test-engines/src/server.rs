@@ -22,7 +22,7 @@ pub struct Server {
     _stdout: BufReader<ChildStdout>,
     /// The address that it listens on.
     pub address: SocketAddr,
-    /// The time from the start until the server was listening.
+    /// Time from the start until the server was listening.
     pub startup_duration: Duration,
 }
 

@@ -38,7 +38,8 @@ impl App {
         let client = Client::new(address);
         let app_token =
             client.send_successfully(&self.token_request(SCOPES))?.json_string("access_token")?;
-        let (email, password) = (format!("{name}@example.org"), format!("correct horse {name}"));
+        let email = format!("{name}@example.org");
+        let password = format!("correct horse {name}");
         let fields =
             [("username", name), ("email", &email), ("password", &password), ("agreement", "true")];
         let sign_up_request = Request::form("/api/v1/accounts", &fields).with_bearer(&app_token);

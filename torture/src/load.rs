@@ -45,7 +45,8 @@ impl Load {
 
 /// Waits until the counter has increased by this count.
 fn wait_for_increase(counter: &AtomicU64, count: u64, outcome: &str) -> Result<()> {
-    let (start, before) = (Instant::now(), counter.load(Ordering::Relaxed));
+    let start = Instant::now();
+    let before = counter.load(Ordering::Relaxed);
     loop {
         let increase = counter.load(Ordering::Relaxed) - before;
         if increase >= count {

@@ -79,9 +79,9 @@ pub struct Settings {
     pub belfry: PathBuf,
     /// The binary of the previous release, for rolling upgrades.
     pub previous_belfry: Option<PathBuf>,
-    /// The maximum number of rounds.
+    /// Maximum number of rounds.
     pub rounds: u32,
-    /// The time after which no round is started.
+    /// Time after which no round is started.
     pub time_limit: Option<Duration>,
     /// The seed of all random choices.
     pub seed: u64,

@@ -31,7 +31,7 @@ pub(crate) struct PushGateway {
 struct Records {
     /// The server processes that sent each message, by number.
     senders: HashMap<MessageKey, Vec<u32>>,
-    /// The number of the server process that runs now.
+    /// Number of the server process that runs now.
     process: u32,
     open_connections: usize,
 }

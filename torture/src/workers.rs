@@ -12,7 +12,7 @@ use crate::load::{Load, OnFailure};
 use crate::outcome::Run;
 use crate::worker::Worker;
 
-/// The number of concurrent clients.
+/// Number of concurrent clients.
 pub(crate) const WORKERS: usize = 64;
 
 /// The number of users. Several clients share each of them, so that they write the same ruleset.

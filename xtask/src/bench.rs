@@ -109,7 +109,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     }
     let cores = thread::available_parallelism()?;
     println!("{cores} cores, {} rounds of {} s", bench.rounds, bench.seconds);
-    let (mut table_rows, mut all_passed) = (vec![], true);
+    let mut table_rows = vec![];
+    let mut all_passed = true;
     for row in rows {
         println!("{} …", row.name);
         match row.measure(&bench) {

@@ -12,7 +12,7 @@ use crate::cargo;
 /// The result of a search.
 pub(crate) enum FuzzOutcome {
     Passed {
-        /// The number of inputs that were tried.
+        /// Number of inputs that were tried.
         input_count: String,
     },
     Failed {
@@ -65,7 +65,8 @@ pub(crate) fn run_once(target: &str, input: &str) -> io::Result<bool> {
 /// Runs a target for this many seconds, or until it fails.
 pub(crate) fn search(target: &str, seconds: u32) -> io::Result<FuzzOutcome> {
     let dir = cargo::root().join(FUZZ_DIR);
-    let (corpus, failures) = (dir.join("kept").join(target), dir.join("found").join(target));
+    let corpus = dir.join("kept").join(target);
+    let failures = dir.join("found").join(target);
     for dir in [&corpus, &failures] {
         fs::create_dir_all(dir)?;
     }

@@ -104,7 +104,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     if !cargo::succeeds(cargo::command(&["build", "-p", "belfry"]))? {
         return Err("the build failed".into());
     }
-    let (examples, seed) = (options.examples, options.seed);
+    let examples = options.examples;
+    let seed = options.seed;
     send_requests(&Plan { examples, seed, includes_all_prefixes: true })
 }
 
@@ -126,7 +127,8 @@ fn send_requests(plan: &Plan) -> Result<bool, Box<dyn Error>> {
     let server = SchemathesisServer::start(&cargo::target_dir()?.join("debug").join("belfry"))?;
     fs::write(server.dir().join("schemathesis.toml"), SETTINGS)?;
     fs::write(server.dir().join("hooks.py"), HOOKS)?;
-    let (mut total, mut all_passed) = (0, true);
+    let mut total = 0;
+    let mut all_passed = true;
     for group in &OPERATION_GROUPS {
         let start = Instant::now();
         let (requests, all_conform) = group.run(plan, &program, &server)?;

@@ -106,7 +106,8 @@ impl SchemathesisServer {
     }
 
     fn request_app_token(&self) -> io::Result<String> {
-        let (id, secret) = (&self.client_id, &self.client_secret);
+        let id = &self.client_id;
+        let secret = &self.client_secret;
         let body = format!(
             "grant_type=client_credentials&scope=read+write&client_id={id}&client_secret={secret}"
         );

@@ -148,7 +148,8 @@ fn test_command(options: &Options) -> Command {
 }
 
 fn start_engines() -> Result<(Postgres, Redis), EngineError> {
-    let (postgres, redis) = (Postgres::start()?, Redis::start()?);
+    let postgres = Postgres::start()?;
+    let redis = Redis::start()?;
     println!("{}\n{}", postgres.url(), redis.url());
     Ok((postgres, redis))
 }
@@ -161,7 +162,9 @@ fn run_and_count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     // In a thread, because a process that a test left behind may keep the pipe open until the group
     // is stopped.
     let reader = thread::spawn(move || -> io::Result<Tally> {
-        let (mut output, mut tally, mut line) = (BufReader::new(output), Tally::default(), vec![]);
+        let mut output = BufReader::new(output);
+        let mut tally = Tally::default();
+        let mut line = vec![];
         while output.read_until(b'\n', &mut line)? > 0 {
             io::stdout().write_all(&line)?;
             tally.count_line(String::from_utf8_lossy(&line).trim_end());

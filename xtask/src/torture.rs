@@ -54,7 +54,7 @@ pub(crate) struct Options {
     no_install: bool,
 }
 
-/// The time between two lines of progress.
+/// Time between two lines of progress.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 const HEADER: &[&str] =
@@ -91,7 +91,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let seed = options.seed.unwrap_or_else(::torture::random_seed);
     println!("seed {seed}");
     let mut rows = vec![];
-    let (mut losses, mut slow_recoveries) = (0, 0);
+    let mut losses = 0;
+    let mut slow_recoveries = 0;
     let mut slowest_recovery = None;
     for scenario in scenarios {
         let settings = Settings {

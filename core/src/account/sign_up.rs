@@ -203,7 +203,8 @@ mod tests {
             ("username9 of mine", Ok(())),
             ("alice@a.example.org", Ok(())),
         ] {
-            let (username, password) = ("username9".to_owned(), Secret::new(password));
+            let username = "username9".to_owned();
+            let password = Secret::new(password);
             let result = SignUp { username, password, ..valid_sign_up() }.validate(not_exclusive);
             let expected = expected.map_err(|error| {
                 ValidationErrors(vec![InvalidField { field: Field::Password, error }])

@@ -24,7 +24,7 @@ pub struct PageRequest {
     pub above: Option<i64>,
     /// The end of the list that the page is taken from.
     pub start: PageStart,
-    /// The maximum number of items.
+    /// Maximum number of items.
     pub limit: i64,
 }
 
@@ -59,8 +59,9 @@ impl PageRequest {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| InvalidId(name)),
         };
-        let (below, since_id, min_id) =
-            (parse_id("max_id")?, parse_id("since_id")?, parse_id("min_id")?);
+        let below = parse_id("max_id")?;
+        let since_id = parse_id("since_id")?;
+        let min_id = parse_id("min_id")?;
         let start = if min_id.is_some() { PageStart::Lowest } else { PageStart::Highest };
         let limit = last_value(pairs, "limit").parse().unwrap_or(DEFAULT_LIMIT);
         Ok(Self { below, above: min_id.or(since_id), start, limit: limit.clamp(1, MAX_LIMIT) })

@@ -45,18 +45,18 @@ impl CountedSubject {
     }
 }
 
-/// The number of a subject's events in an hour since the counts were last taken.
+/// Number of a subject's events in an hour since the counts were last taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventCount {
     /// The Unix time in whole hours.
     pub hour: i64,
     /// The common properties of the events.
     pub subject: CountedSubject,
-    /// The number of events.
+    /// Number of events.
     pub count: i64,
-    /// The time of the earliest event.
+    /// Time of the earliest event.
     pub first: Timestamp,
-    /// The time of the latest event.
+    /// Time of the latest event.
     pub last: Timestamp,
 }
 
@@ -237,7 +237,8 @@ mod tests {
     #[test]
     fn subjects_have_different_digests() {
         let digest = |subject| {
-            let (first, last) = (time(0), time(0));
+            let first = time(0);
+            let last = time(0);
             EventCount { hour: 0, subject, count: 1, first, last }.subject_digest()
         };
         assert_eq!(digest(failed_sign_in(1)), digest(failed_sign_in(1)));

@@ -25,7 +25,8 @@ pub struct AccountFileReader {
 impl AccountFileReader {
     /// Creates a reader positioned before the first line.
     pub fn new(limits: ImportLimits, service_ids: HashMap<String, String>, now: Timestamp) -> Self {
-        let (names, emails) = (HashMap::new(), HashMap::new());
+        let names = HashMap::new();
+        let emails = HashMap::new();
         Self { limits, now, service_ids, line_number: 0, names, emails }
     }
 

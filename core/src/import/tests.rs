@@ -357,7 +357,8 @@ proptest! {
     ) {
         let mut document = RuleDocument::new(RuleScope::Global);
         for (index, kind) in kinds.into_iter().enumerate() {
-            let (kind, id) = (RuleKind::ALL[kind], format!("r{index}"));
+            let kind = RuleKind::ALL[kind];
+            let id = format!("r{index}");
             let rule = crate::rules::NewRule::from_json(kind, json!({"actions": ["notify"], "pattern": "x"}), NewRuleLimits::default(), Timestamp::UNIX_EPOCH).unwrap();
             document.put(kind, id.parse().unwrap(), rule, crate::rules::RulePosition::default()).unwrap();
             document.set_enabled(kind, &id, enabled[index]).unwrap();

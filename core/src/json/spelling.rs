@@ -27,7 +27,8 @@ fn normalize_key(key: &str) -> Vec<char> {
 /// Returns whether at most one edit makes two words equal.
 fn is_within_one_edit(first: &[char], second: &[char]) -> bool {
     let prefix = first.iter().zip(second).take_while(|(a, b)| a == b).count();
-    let (first, second) = (&first[prefix..], &second[prefix..]);
+    let first = &first[prefix..];
+    let second = &second[prefix..];
     let suffix = first.iter().rev().zip(second.iter().rev()).take_while(|(a, b)| a == b).count();
     match (&first[..first.len() - suffix], &second[..second.len() - suffix]) {
         ([a, b], [c, d]) => (a, b) == (d, c),

@@ -183,7 +183,8 @@ mod tests {
         for (address, other_address) in
             [("192.0.2.1", "192.0.2.2"), ("2001:db8:1:2::3", "2001:db8:2::3")]
         {
-            let (first_network, second_network) = (network(address), network(other_address));
+            let first_network = network(address);
+            let second_network = network(other_address);
             let subject = LimitKey::Network(first_network).subject();
             let keys = [LimitKey::Network(first_network), LimitKey::for_name(first_network, "bob")];
             let sites = keys.into_iter().filter_map(LimitKey::site);
@@ -210,7 +211,8 @@ mod tests {
 
     #[test]
     fn distinct_keys_have_distinct_short_strings() {
-        let (first_network, second_network) = (network("192.0.2.1"), network("2001:db8::1"));
+        let first_network = network("192.0.2.1");
+        let second_network = network("2001:db8::1");
         let long_name = "x".repeat(100_000);
         let digest = Sha256Digest::compute(&long_name).to_text();
         let forged_names = [format!("#{digest}"), digest, "192.0.2.1:=bob".into()];

@@ -33,7 +33,7 @@ pub struct LimitOverride {
     /// The requests to count, as in `["POST /api/v1/media"]`.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Vec<RoutePattern>>,
-    /// The number of requests per window.
+    /// Number of requests per window.
     pub requests: Option<u32>,
     /// The window length, as in `"30m"` or `"1h 30m"`.
     #[serde(deserialize_with = "deserialize_window", serialize_with = "serialize_window")]
@@ -66,7 +66,8 @@ pub enum LimitSettingError {
 impl LimitOverride {
     /// Returns the override that sets this limit's requests and window.
     pub(super) fn from_limit(limit: &Limit) -> Self {
-        let (requests, window) = (Some(limit.requests()), Some(limit.window()));
+        let requests = Some(limit.requests());
+        let window = Some(limit.window());
         Self { requests, window, ..Self::default() }
     }
 
@@ -189,7 +190,8 @@ mod tests {
             parse_table(json!({"media": {"requests": 60}, "ip": {"window": "1h 30m"}})).unwrap();
         let defaults = LimitTable::default();
         assert_eq!(names(&table), names(&defaults));
-        let (media, default) = (&table.rows[1], &defaults.rows[1]);
+        let media = &table.rows[1];
+        let default = &defaults.rows[1];
         assert_eq!((media.limit.requests(), media.limit.window().as_secs()), (60, 1800));
         assert_eq!((media.per, &media.patterns), (default.per, &default.patterns));
         assert_eq!(table.rows[3].limit.window().as_secs(), 5400);

@@ -156,11 +156,11 @@ impl LimitTable {
     }
 
     /// Returns the buckets of a sign-up through an endpoint other than Mastodon's, such as Matrix's
-    /// `register`: those for `POST /api/v1/accounts`, except those that also match `/`, in which the
-    /// actual request was already counted.
-    pub fn sign_up_buckets(&self, network: Network) -> Buckets<'_> {
+    /// `register`: those for `POST /api/v1/accounts`, except those in which the actual request, with
+    /// this method and target, was already counted.
+    pub fn sign_up_buckets(&self, method: &str, target: &str, network: Network) -> Buckets<'_> {
         let mut buckets = self.buckets("POST", "/api/v1/accounts", None, network);
-        let already_counted = self.buckets("POST", "/", None, network);
+        let already_counted = self.buckets(method, target, None, network);
         buckets
             .retain(|bucket| already_counted.iter().all(|counted| counted.limit != bucket.limit));
         buckets
@@ -271,9 +271,14 @@ mod tests {
 
     #[test]
     fn a_sign_up_through_a_different_endpoint_counts_for_the_sign_up_limits_only() {
-        let table = LimitTable::default();
-        let [bucket] = table.sign_up_buckets(network()).into_vec().try_into().unwrap();
+        let mut table = LimitTable::default();
+        let register = "/_matrix/client/v3/register";
+        let buckets = table.sign_up_buckets("POST", register, network());
+        let [bucket] = buckets.into_vec().try_into().unwrap();
         assert_eq!((bucket.limit.name(), bucket.key), ("sign_up", LimitKey::Network(network())));
+        let row = table.rows.iter_mut().find(|row| row.limit.name() == "sign_up").unwrap();
+        row.patterns.push(format!("POST {register}").parse().unwrap());
+        assert!(table.sign_up_buckets("POST", register, network()).is_empty(), "counted already");
     }
 
     #[test]

@@ -81,7 +81,8 @@ fn a_window_starts_with_the_first_request_and_lasts_its_length() {
 
 #[test]
 fn a_rejected_request_consumes_no_quota() {
-    let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
+    let wide = limit("account", 300, 300);
+    let narrow = limit("media", 1, 1800);
     let mut engine = TestEngine::new([&wide, &narrow]);
     assert_eq!(remaining(&engine.check(time(0))), [299, 0]);
     for _ in 0..1000 {
@@ -94,7 +95,8 @@ fn a_rejected_request_consumes_no_quota() {
 
 #[test]
 fn a_peek_consumes_nothing_and_a_charge_only_what_is_left() {
-    let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
+    let wide = limit("a", 3, 60);
+    let narrow = limit("b", 1, 60);
     let mut engine = TestEngine::new([&wide, &narrow]);
     let peek = engine.decide(CountMode::Peek, time(0));
     assert_eq!((peek.is_admitted(), remaining(&peek)), (true, vec![3, 1]));
@@ -108,7 +110,8 @@ fn a_peek_consumes_nothing_and_a_charge_only_what_is_left() {
 
 #[test]
 fn a_refund_takes_back_one_request_in_the_current_window() {
-    let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
+    let wide = limit("a", 3, 60);
+    let narrow = limit("b", 1, 60);
     let mut engine = TestEngine::new([&wide, &narrow]);
     engine.check(time(0));
     assert!(!engine.check(time(1)).is_admitted());
@@ -123,7 +126,8 @@ fn a_refund_takes_back_one_request_in_the_current_window() {
 
 #[test]
 fn a_peek_or_a_rejected_request_starts_no_window() {
-    let (open_limit, closed_limit) = (limit("a", 1, 60), limit("b", 0, 60));
+    let open_limit = limit("a", 1, 60);
+    let closed_limit = limit("b", 0, 60);
     let mut engine = TestEngine::new([&open_limit, &closed_limit]);
     engine.decide(CountMode::Peek, time(0));
     engine.check(time(10));

@@ -12,7 +12,7 @@ use crate::account::Role;
 use crate::text::{changes_direction, is_blank};
 use crate::validation::ValidationErrors;
 
-/// The maximum length of an app's name, in characters.
+/// Maximum length of an app's name, in characters.
 pub const MAX_NAME_LENGTH: usize = 60;
 /// The maximum length of a website URL, and of all redirect URIs together, in characters.
 pub const MAX_URIS_LENGTH: usize = 2000;

@@ -157,7 +157,8 @@ mod tests {
             let credentials = Credentials { client_id: "a".to_owned(), client_secret };
             credentials.verify(&secrets, properties, disabled_at, now)
         };
-        let (correct, wrong) = (secret(1), secret(2));
+        let correct = secret(1);
+        let wrong = secret(2);
         assert_eq!(verify(correct.reveal(), &with_secret, None), Ok(()));
         for wrong in [wrong.reveal(), "malformed"] {
             let result = verify(wrong, &without_secret, Some(now));

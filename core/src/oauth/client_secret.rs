@@ -18,7 +18,7 @@ pub struct ClientSecrets {
 pub struct PreviousSecret {
     /// The replaced secret, hashed.
     pub secret: HashedSecret,
-    /// The time until which it is accepted.
+    /// Time until which it is accepted.
     pub until: Timestamp,
 }
 
@@ -61,7 +61,9 @@ mod tests {
 
     #[test]
     fn the_previous_secret_is_accepted_until_it_expires() {
-        let (old_secret, new_secret, other_secret) = (secret(1), secret(2), secret(3));
+        let old_secret = secret(1);
+        let new_secret = secret(2);
+        let other_secret = secret(3);
         let initial_secrets = ClientSecrets::from(new_secret);
         let previous = Some(PreviousSecret { secret: old_secret, until: time(10) });
         let rotated_secrets = ClientSecrets { previous, ..initial_secrets };
@@ -88,7 +90,8 @@ mod tests {
     /// A secret's lookup key is not confidential.
     #[test]
     fn a_secret_with_a_forged_lookup_key_is_rejected() {
-        let (current, other) = (secret(1), secret(2));
+        let current = secret(1);
+        let other = secret(2);
         let forged_secret = HashedSecret { lookup_key: current.lookup_key, digest: other.digest };
         assert!(!ClientSecrets::from(current).accepts(forged_secret, time(0)));
     }

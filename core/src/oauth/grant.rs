@@ -25,7 +25,7 @@ pub struct Grant {
     pub scopes: Scopes,
     /// The values that the token request must match.
     pub binding: Binding,
-    /// The time at which the code expires; from then on it is invalid.
+    /// Time at which the code expires; from then on it is invalid.
     pub expires_at: Timestamp,
 }
 
@@ -315,7 +315,8 @@ mod tests {
             is_redeemed in any::<bool>(),
         ) {
             let verifier = verifier.map(Secret::new);
-            let (redirect_uri, verifier) = (&*redirect_uri, verifier.as_ref());
+            let redirect_uri = &*redirect_uri;
+            let verifier = verifier.as_ref();
             let attempt = RedemptionAttempt { app_id: 1, redirect_uri, verifier };
             let result =
                 grant(Some(CHALLENGE)).check_redemption(&attempt, is_redeemed, time(1000));

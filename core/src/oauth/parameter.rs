@@ -2,7 +2,7 @@
 
 use crate::wire_enum::wire_enum;
 
-/// The maximum length of the `state` parameter, in bytes.
+/// Maximum length of the `state` parameter, in bytes.
 pub const MAX_STATE_LENGTH: usize = 4096;
 
 wire_enum! {

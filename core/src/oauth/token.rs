@@ -17,13 +17,13 @@ pub struct Token {
     pub account: Option<TokenAccount>,
     /// The granted scopes that the account's role allows: [`Scopes::effective_for_role`].
     pub scopes: Scopes,
-    /// The time at which the token was issued.
+    /// Time at which the token was issued.
     pub created_at: Timestamp,
-    /// The time at which the token expires.
+    /// Time at which the token expires.
     pub expires_at: Option<Timestamp>,
-    /// The time at which the token was revoked.
+    /// Time at which the token was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// The time at which the app was disabled.
+    /// Time at which the app was disabled.
     pub app_disabled_at: Option<Timestamp>,
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::receiver::{Protocol, PusherKind, ReceiverDocument};
 use crate::json;
 
-/// The maximum pause that a server can request with `Retry-After`.
+/// Maximum pause that a server can request with `Retry-After`.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 /// The first pause of a lane.
@@ -22,7 +22,7 @@ const MAX_PAUSE: Duration = Duration::from_mins(8);
 /// The minimum number of denials before a receiver is deleted.
 const MIN_DENIALS: i64 = 3;
 
-/// The minimum time between the first and the last of these denials.
+/// Minimum time between the first and the last of these denials.
 const DENIAL_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
 /// The consequence of the status of a response.

@@ -275,7 +275,8 @@ mod tests {
             text in "https?://([a-z@:]{0,4}@)?[0-9a-fx.:\\[\\]%]{1,20}(:[0-9]{1,5})?/[a-z#?]{0,3}"
         ) {
             if let Ok(endpoint) = parse(&text) {
-                let (url, origin) = (endpoint.url(), endpoint.origin());
+                let url = endpoint.url();
+                let origin = endpoint.origin();
                 prop_assert_eq!(url.scheme(), "https");
                 prop_assert!(url.username().is_empty() && url.password().is_none());
                 prop_assert!(origin.port == 443 || origin.port > 1023);

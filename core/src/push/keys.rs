@@ -78,7 +78,8 @@ pub(super) mod tests {
         for engine in
             [&BASE64_STANDARD, &BASE64_STANDARD_NO_PAD, &BASE64_URL_SAFE, &BASE64_URL_SAFE_NO_PAD]
         {
-            let (public_key, auth) = (engine.encode(keys.public_key), engine.encode(keys.auth));
+            let public_key = engine.encode(keys.public_key);
+            let auth = engine.encode(keys.auth);
             assert!(WebPushKeys::parse(&public_key, &auth) == Ok(keys.clone()), "{public_key}");
         }
         assert!(WebPushKeys::parse(&keys.public_key_text(), &keys.auth_text()) == Ok(keys));

@@ -11,20 +11,20 @@ use crate::rules::RuleError;
 use crate::rules::evaluation_request::{EvaluateRequest, ExtraFields};
 use crate::rules::event::Event;
 
-/// The time to live of a message, unless the request has `ttl_ms`.
+/// Time to live of a message, unless the request has `ttl_ms`.
 const DEFAULT_TTL: Duration = Duration::from_hours(48);
 const MAX_TTL: Duration = Duration::from_hours(7 * 24);
 
 /// The maximum length of an event id or room id, as in Matrix.
 const MAX_ID_BYTES: usize = 255;
 
-/// The maximum size of a whole event in Matrix.
+/// Maximum size of a whole event in Matrix.
 const MAX_CONTENT_BYTES: usize = 65_536;
 
 /// The maximum length of a displayed name, in characters. Longer names are truncated.
 const MAX_NAME_LENGTH: usize = 255;
 
-/// The maximum length of the URL of an icon.
+/// Maximum length of the URL of an icon.
 const MAX_ICON_BYTES: usize = 2048;
 
 /// The maximum length of a notification's title and text, in characters. Longer ones are truncated.
@@ -40,7 +40,7 @@ pub struct NotifyRequest {
     pub counts: Vec<Counts>,
     /// The content of the event.
     pub message: EventMessage,
-    /// The time to live: an undelivered message is dropped after it.
+    /// Time to live: an undelivered message is dropped after it.
     pub ttl: Duration,
 }
 

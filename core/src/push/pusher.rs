@@ -27,7 +27,7 @@ const UNSTABLE_ENABLED: &str = "org.matrix.msc3881.enabled";
 const MAX_APP_ID_BYTES: usize = 64;
 const MAX_PUSHKEY_BYTES: usize = 512;
 const MAX_DATA_BYTES: usize = 8 * 1024;
-/// The maximum length of each string that is only displayed.
+/// Maximum length of each string that is only displayed.
 const MAX_NAME_BYTES: usize = 255;
 
 /// Time limit for a client to acknowledge a pusher.

@@ -83,7 +83,9 @@ impl NewRule {
         for ignored_field in ["rule_id", "default", "enabled"] {
             fields.take(ignored_field);
         }
-        let (rule_id, enabled, extra) = (String::new(), true, fields.into_remaining());
+        let rule_id = String::new();
+        let enabled = true;
+        let extra = fields.into_remaining();
         let rule = Rule { rule_id, enabled, actions, conditions, pattern, until, extra };
         Self::from_rule(rule, limits)
     }

@@ -32,7 +32,7 @@ pub enum ConditionKind {
     },
     /// The message text contains the user's display name.
     ContainsDisplayName,
-    /// The number of room members satisfies a comparison.
+    /// Number of room members satisfies a comparison.
     RoomMemberCount {
         /// The comparison, such as `2` or `<10`.
         is: String,

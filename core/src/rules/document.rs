@@ -62,7 +62,7 @@ pub struct RulePatch {
     /// Actions of the rule; `None` for the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<Action>>,
-    /// The time at which `enabled` returns to its default.
+    /// Time at which `enabled` returns to its default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<RuleExpiry>,
 }

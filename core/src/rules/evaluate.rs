@@ -46,7 +46,8 @@ impl CompiledRule {
     }
 
     fn with_conditions(kind: RuleKind, rule: &Rule, conditions: Box<[CompiledCondition]>) -> Self {
-        let (rule_id, actions) = (rule.rule_id.as_str().into(), rule.actions.as_slice().into());
+        let rule_id = rule.rule_id.as_str().into();
+        let actions = rule.actions.as_slice().into();
         Self { kind, rule_id, actions, conditions }
     }
 

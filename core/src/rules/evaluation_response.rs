@@ -21,7 +21,7 @@ pub struct EvaluationResponse {
 /// The members with one result.
 #[derive(Debug)]
 struct Group {
-    /// The number of groups that were added before.
+    /// Number of groups that were added before.
     index: usize,
     /// True if a rule of the user or the master rule silences the event.
     is_silenced_by_user: bool,

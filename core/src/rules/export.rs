@@ -16,7 +16,7 @@ pub(super) const EXPORT_VERSION: &str = "1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RulesetsExport<'a> {
     version: &'static str,
-    /// The time of the export, as Unix time in milliseconds.
+    /// Time of the export, as Unix time in milliseconds.
     exported_ts: i64,
     global: Ruleset<&'a Rule>,
     builtin_changes: BTreeMap<&'a str, &'a RulePatch>,

@@ -150,7 +150,8 @@ fn read_rule(
 }
 
 fn take_patch(fields: &mut Fields) -> Result<RulePatch, RuleError> {
-    let (enabled, actions) = (fields.take_bool("enabled")?, take_actions(fields)?);
+    let enabled = fields.take_bool("enabled")?;
+    let actions = take_actions(fields)?;
     Ok(RulePatch { enabled, actions, until: take_until(fields)? })
 }
 

@@ -48,7 +48,8 @@ impl<'a> RuleListing<'a> {
 
     /// Returns whether a rule is listed.
     pub fn contains(&self, rule: &RuleRef) -> bool {
-        let (scope, kind) = (&RuleScope::Global, RuleKind::Override);
+        let scope = &RuleScope::Global;
+        let kind = RuleKind::Override;
         let is_master = (&rule.scope, rule.kind, &rule.id) == (scope, kind, &self.master.rule_id);
         is_master || self.index_of(rule).is_some()
     }

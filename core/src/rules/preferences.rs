@@ -95,7 +95,7 @@ pub struct Preferences<'d> {
 /// All notifications are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
-    /// The time at which the pause ends; `None` if the user has to end it.
+    /// Time at which the pause ends; `None` if the user has to end it.
     pub until: Option<Timestamp>,
 }
 
@@ -129,7 +129,7 @@ pub struct Setting {
     pub includes_mentions: bool,
     /// True if the rule is enabled.
     pub enabled: bool,
-    /// The time at which the rule expires.
+    /// Time at which the rule expires.
     pub until: Option<Timestamp>,
 }
 

@@ -22,7 +22,8 @@ pub struct RulesetsResponse<'a> {
 impl<'a> RulesetsResponse<'a> {
     /// Builds the response from the user's stored documents.
     pub fn new(documents: impl IntoIterator<Item = &'a RuleDocument>, user: User<'_>) -> Self {
-        let (mut global, mut device) = (RuleDocument::without_rules(), BTreeMap::new());
+        let mut global = RuleDocument::without_rules();
+        let mut device = BTreeMap::new();
         for document in documents {
             match document.scope() {
                 RuleScope::Global => global = document,

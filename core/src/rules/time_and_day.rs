@@ -38,7 +38,7 @@ pub struct TimeAndDay {
 /// One item of `intervals`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TimeInterval {
-    /// The time of day; `None` for the whole day.
+    /// Time of day; `None` for the whole day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_of_day: Option<TimeRange>,
     /// Days from 0 to 7, where 0 and 7 are Sunday; `None` for every day.
@@ -87,7 +87,8 @@ impl TimeAndDay {
             return Err(fields.wrong_type("intervals", "an array").into());
         };
         if items.is_empty() || items.len() > MAX_INTERVALS {
-            let (path, max) = (fields.path("intervals"), MAX_INTERVALS);
+            let path = fields.path("intervals");
+            let max = MAX_INTERVALS;
             return Err(RuleError::IntervalCount { path, max });
         }
         let items = items.into_iter().enumerate();

@@ -35,7 +35,7 @@ pub struct TrialResult {
     pub effect: Effect,
     /// The setting or rule that causes the effect.
     pub reason: TrialReason,
-    /// The time at which the rule that matches expires.
+    /// Time at which the rule that matches expires.
     pub until: Option<RuleExpiry>,
     /// The time at which the rule that matches stops matching, if it has a time condition and does
     /// not expire.
@@ -168,7 +168,8 @@ impl TrialResult {
 
 impl TrialReason {
     fn from_match(name: RuleName<'_>, rule: &Rule, effect: Effect) -> Self {
-        let (id, is_silent) = (name.rule_id, effect == Effect::Silent);
+        let id = name.rule_id;
+        let is_silent = effect == Effect::Silent;
         if rule.is_builtin() {
             return Self::from_builtin(name.kind, id, is_silent);
         }
@@ -276,8 +277,8 @@ mod tests {
         use TrialReason as Reason;
         let notify = |sound, highlight| Effect::Notify { sound, highlight };
         let sound_rule = r#"{"actions":["notify",{"set_tweak":"sound"}],"pattern":"cake"}"#;
-        let (silent_rule, notify_rule) =
-            (r#"{"actions":[],"pattern":"cake"}"#, r#"{"actions":["notify"]}"#);
+        let silent_rule = r#"{"actions":[],"pattern":"cake"}"#;
+        let notify_rule = r#"{"actions":["notify"]}"#;
         let room_mute = r#"{"actions":[],"conditions":[
             {"kind":"event_match","key":"room_id","pattern":"!r:x"}]}"#;
         let cake = "There is cake";

@@ -63,7 +63,7 @@ impl UserWorkBudget {
 #[derive(Debug)]
 pub struct RequestWorkBudget {
     remaining_steps: usize,
-    /// The number of users whose rules exceeded their part of the budget.
+    /// Number of users whose rules exceeded their part of the budget.
     pub users_over_budget: u64,
 }
 

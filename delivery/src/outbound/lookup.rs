@@ -46,7 +46,8 @@ impl Lookups {
     fn start(self, name: String) -> PendingLookup {
         let lookup = tokio::spawn(async move {
             let permit = Arc::clone(&self.permits).acquire_owned().await;
-            let (resolve, key) = (self.resolve, name.clone());
+            let resolve = self.resolve;
+            let key = name.clone();
             let resolution = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
                 resolve(&key)

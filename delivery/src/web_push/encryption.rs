@@ -254,7 +254,8 @@ mod tests {
         } else {
             let (header, text) = message.body.split_at(SALT_BYTES + 5 + PUBLIC_KEY_BYTES);
             assert_eq!(header[SALT_BYTES..SALT_BYTES + 5], [0, 0, 0x10, 0, 65]);
-            let (salt, sender_key) = (&header[..SALT_BYTES], &header[SALT_BYTES + 5..]);
+            let salt = &header[..SALT_BYTES];
+            let sender_key = &header[SALT_BYTES + 5..];
             (salt.try_into().unwrap(), sender_key.try_into().unwrap(), text.to_vec())
         };
         let public_key = UnparsedPublicKey::new(&ECDH_P256, sender_key);

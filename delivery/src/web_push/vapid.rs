@@ -32,7 +32,7 @@ pub struct VapidKeyError;
 pub struct VapidToken {
     token: String,
     public_key: String,
-    /// The time at which the token expires.
+    /// Time at which the token expires.
     pub expires_at: Timestamp,
 }
 
@@ -46,7 +46,8 @@ impl VapidKey {
 
     /// Reads a key from its PKCS #8 document.
     pub fn from_pkcs8(document: &[u8]) -> Result<Self, VapidKeyError> {
-        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let random = SystemRandom::new();
         let pair = EcdsaKeyPair::from_pkcs8(algorithm, document, &random);
         let pair = pair.map_err(|_| VapidKeyError)?;
         let public_key = BASE64_URL_SAFE_NO_PAD.encode(pair.public_key().as_ref());

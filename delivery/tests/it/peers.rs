@@ -226,9 +226,11 @@ async fn a_connection_that_no_request_needs_is_closed_if_its_handshake_stalls() 
     )
     .await;
     let (sender, mut receiver) = mpsc::channel(1);
-    let (count, server_port) = (Arc::new(AtomicUsize::new(0)), server.port);
+    let count = Arc::new(AtomicUsize::new(0));
+    let server_port = server.port;
     let (port, _) = accept(move |mut stream| {
-        let (count, sender) = (Arc::clone(&count), sender.clone());
+        let count = Arc::clone(&count);
+        let sender = sender.clone();
         async move {
             if count.fetch_add(1, Ordering::SeqCst) == 0 {
                 let mut server = TcpStream::connect((LOOPBACK, server_port)).await.unwrap();

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use belfry_core::limits::{Limit, UnixMicros, Window};
 use hashbrown::HashTable;
 
-/// The number of entries from which one is chosen for eviction.
+/// Number of entries from which one is chosen for eviction.
 const EVICTION_CANDIDATES: usize = 16;
 /// The number of slots that are checked for ended windows with every new key, so that all slots are
 /// checked before the table fills up.
@@ -24,7 +24,7 @@ pub(super) struct Shard {
     max_keys: usize,
     /// The slot that was last checked for an ended window.
     last_checked_slot: usize,
-    /// The number of keys that were evicted before their window ended.
+    /// Number of keys that were evicted before their window ended.
     pub(super) evicted_keys: u64,
 }
 

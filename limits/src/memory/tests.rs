@@ -33,7 +33,8 @@ proptest! {
     fn a_shard_stores_the_same_windows_as_a_map(
         steps in prop::collection::vec((0..60_u64, 1..4_u32, 1..40_i64, 0..4_i64), 1..300),
     ) {
-        let (mut shard, mut map) = (Shard::new(1000), HashMap::new());
+        let mut shard = Shard::new(1000);
+        let mut map = HashMap::new();
         let mut now = 0;
         for (key, repetitions, length, elapsed) in steps {
             now += elapsed;

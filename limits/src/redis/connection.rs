@@ -12,7 +12,7 @@ use belfry_core::limits::CountMode;
 use super::script::{RedisCounter, RunResult, SCRIPT, ScriptMode, ScriptRun};
 use super::slots::NodeAddress;
 
-/// The number of commands that may wait to be sent in one batch.
+/// Number of commands that may wait to be sent in one batch.
 const PIPELINE_SIZE: usize = 4096;
 
 /// A connection to a server. Clones share it and pipeline commands.

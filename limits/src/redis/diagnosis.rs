@@ -87,7 +87,8 @@ async fn measure_server(
     let start = Instant::now();
     connection.test_write(prefix, Some(tag)).await?;
     let response_time = start.elapsed();
-    let (now, start) = (SystemClock.now(), Instant::now());
+    let now = SystemClock.now();
+    let start = Instant::now();
     let clock_offset = connection.server_time().await.ok().map(|server_time| {
         let one_way_delay = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
         server_time - now.as_duration() - one_way_delay

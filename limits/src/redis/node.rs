@@ -16,7 +16,7 @@ use super::slots::{ALL_SLOTS, find_hash_tag};
 
 /// The number of timeouts in a row after which a connection is discarded.
 const MAX_TIMEOUTS: u32 = 3;
-/// The time limit for connecting.
+/// Time limit for connecting.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The lifetime after which a connection counts as stable.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
@@ -33,7 +33,7 @@ const TEST_WRITE_INTERVAL: Duration = Duration::from_secs(3);
 pub(super) struct NodeSettings {
     /// The prefix of all keys.
     pub(super) prefix: Arc<str>,
-    /// The time limit for a response.
+    /// Time limit for a response.
     pub(super) timeout: Duration,
     /// Notified when a node fails.
     pub(super) failure: Arc<Notify>,
@@ -57,7 +57,8 @@ impl RedisNode {
         let connection = Arc::new(ManagedConnection::new(info, slots, settings));
         let task_connection = Arc::clone(&connection);
         let reconnect = move || reconnect_loop(Arc::clone(&task_connection));
-        let (created_at, task) = (Instant::now(), Task::spawn("redis_connection", reconnect));
+        let created_at = Instant::now();
+        let task = Task::spawn("redis_connection", reconnect);
         Arc::new(Self { connection, created_at, _reconnect_task: task })
     }
 }
@@ -333,7 +334,8 @@ mod tests {
     #[test]
     fn a_connection_that_is_lost_and_restored_often_causes_few_log_lines() {
         let info = "redis://127.0.0.1".into_connection_info().unwrap();
-        let (failure, timeout) = (Arc::new(Notify::new()), Duration::from_secs(1));
+        let failure = Arc::new(Notify::new());
+        let timeout = Duration::from_secs(1);
         let settings = NodeSettings { prefix: "test".into(), timeout, failure };
         let connection = ManagedConnection::new(info, None, settings);
         let log = LogBuffer::default();

@@ -46,7 +46,9 @@ impl SlotRun {
         deadline: Instant,
     ) -> Self {
         let script = ScriptRun { mode, counters: group.counters };
-        let (servers, run, slot) = (Arc::clone(servers), script.clone(), group.slot);
+        let servers = Arc::clone(servers);
+        let run = script.clone();
+        let slot = group.slot;
         let task = tokio::spawn(async move { servers.run(slot, &run, deadline).await });
         Self { slot, script, response: RunResponse::Pending(task) }
     }

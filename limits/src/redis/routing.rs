@@ -49,7 +49,8 @@ impl Servers {
             Err(RunFailure::Unavailable) => None,
             Err(RunFailure::SlotMigrating) => {
                 // In a task, so that a disconnecting client does not interrupt it.
-                let (servers, run) = (Arc::clone(self), run.clone());
+                let servers = Arc::clone(self);
+                let run = run.clone();
                 let is_reservation = run.mode == ScriptMode::Reserve;
                 let one_by_one =
                     async move { servers.run_each_counter(slot, &run, deadline).await };
@@ -165,7 +166,8 @@ impl Servers {
             matches!(run.mode, ScriptMode::Count(CountMode::Check) | ScriptMode::Reserve);
         let mut releases = Vec::new();
         let mut states = Vec::new();
-        let (mut server_time_ms, mut is_admitted) = (0, true);
+        let mut server_time_ms = 0;
+        let mut is_admitted = true;
         for index in 0..run.counters.len() {
             let mode = match (is_all_or_nothing, is_admitted) {
                 (true, true) => ScriptMode::Reserve,

@@ -33,7 +33,7 @@ pub(super) enum ScriptMode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RedisCounter {
     key: String,
-    /// The number of requests that the limit admits.
+    /// Number of requests that the limit admits.
     pub(super) requests: u32,
     /// The length of the window.
     window_ms: u64,
@@ -45,7 +45,8 @@ pub(super) struct RedisCounter {
 impl RedisCounter {
     /// Creates the counter of a bucket.
     pub(super) fn new(bucket: &Bucket<'_>, prefix: &str) -> Self {
-        let (name, subject) = (bucket.limit.name(), bucket.key.subject());
+        let name = bucket.limit.name();
+        let subject = bucket.key.subject();
         let key = if bucket.key == subject {
             format!("{prefix}:{{{subject}}}:{name}")
         } else {

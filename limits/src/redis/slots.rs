@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use redis::Value;
 
-/// The number of the last slot.
+/// Number of the last slot.
 const LAST_SLOT: u16 = 16_383;
 /// All slots. A server that is not in a cluster owns them all.
 pub(super) const ALL_SLOTS: RangeInclusive<u16> = 0..=LAST_SLOT;

@@ -27,7 +27,8 @@ pub(super) async fn a_limit_of_300_rejects_the_301st_request(engine: TestEngine)
 }
 
 pub(super) async fn a_rejected_request_consumes_no_quota(engine: TestEngine) {
-    let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
+    let wide = limit("account", 300, 300);
+    let narrow = limit("media", 1, 1800);
     let buckets = [account_bucket(&wide, 1), account_bucket(&narrow, 1)];
     engine.check(&buckets).await;
     for _ in 0..10 {
@@ -87,7 +88,8 @@ pub(super) async fn a_peek_consumes_nothing_and_starts_no_window(engine: TestEng
 }
 
 pub(super) async fn a_charge_counts_for_every_limit_with_quota_left(engine: TestEngine) {
-    let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
+    let wide = limit("a", 3, 60);
+    let narrow = limit("b", 1, 60);
     let buckets = [account_bucket(&wide, 1), account_bucket(&narrow, 1)];
     for expected in [[2, 0], [1, 0], [0, 0], [0, 0]] {
         assert_eq!(remaining(&engine.charge(&buckets).await), expected);
@@ -108,7 +110,8 @@ pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
 }
 
 pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
-    let (first_limit, second_limit) = (limit("one", 1, 60), limit("other", 1, 60));
+    let first_limit = limit("one", 1, 60);
+    let second_limit = limit("other", 1, 60);
     let network = |last_octet| Network::from_address([192, 0, 2, last_octet].into());
     let buckets = [
         account_bucket(&first_limit, 1),
@@ -144,7 +147,8 @@ pub(super) async fn names_of_any_characters_and_length_are_counted(engine: TestE
 }
 
 pub(super) async fn a_limit_of_0_rejects_everything(engine: TestEngine) {
-    let (zero_limit, other_limit) = (limit("none", 0, 60), limit("some", 5, 60));
+    let zero_limit = limit("none", 0, 60);
+    let other_limit = limit("some", 5, 60);
     let buckets = [account_bucket(&zero_limit, 1), account_bucket(&other_limit, 1)];
     for _ in 0..3 {
         let decision = engine.check(&buckets).await;
@@ -170,7 +174,9 @@ pub(super) async fn a_request_without_limits_is_admitted(engine: TestEngine) {
 }
 
 pub(super) async fn changing_the_number_of_requests_preserves_the_count(engine: TestEngine) {
-    let (original, larger, smaller) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
+    let original = limit("l", 5, 60);
+    let larger = limit("l", 8, 60);
+    let smaller = limit("l", 2, 60);
     for _ in 0..6 {
         engine.check(&[account_bucket(&original, 1)]).await;
     }
@@ -181,7 +187,8 @@ pub(super) async fn changing_the_number_of_requests_preserves_the_count(engine: 
 }
 
 pub(super) async fn a_shorter_window_applies_immediately(engine: TestEngine) {
-    let (original, shorter) = (limit("l", 1, 1800), limit("l", 1, 60));
+    let original = limit("l", 1, 1800);
+    let shorter = limit("l", 1, 60);
     assert!(engine.check(&[account_bucket(&original, 1)]).await.is_admitted());
     assert!(!engine.check(&[account_bucket(&shorter, 1)]).await.is_admitted());
     engine.advance(61).await;
@@ -235,10 +242,12 @@ pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quo
         let node = Arc::clone(&engine.engine);
         let now = engine.now();
         clients.spawn(async move {
-            let (by_account, by_address) = (limit("account", 40, 300), limit("ip", 50, 300));
+            let by_account = limit("account", 40, 300);
+            let by_address = limit("ip", 50, 300);
             let mut admitted_requests = Vec::new();
             for number in 0..8_u8 {
-                let (id, last_octet) = ((client + number) % 5, (client ^ number) % 4);
+                let id = (client + number) % 5;
+                let last_octet = (client ^ number) % 4;
                 let buckets = [
                     account_bucket(&by_account, id.into()),
                     address_bucket(&by_address, last_octet),
@@ -272,7 +281,8 @@ pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quo
 }
 
 pub(super) async fn a_refunded_request_consumes_no_quota(engine: TestEngine) {
-    let (wide, narrow) = (limit("address", 3, 300), limit("name", 2, 300));
+    let wide = limit("address", 3, 300);
+    let narrow = limit("name", 2, 300);
     let buckets = [account_bucket(&wide, 1), account_bucket(&narrow, 1)];
     for _ in 0..5 {
         assert_eq!(remaining(&engine.check(&buckets).await), [2, 1]);
@@ -304,11 +314,13 @@ pub(super) async fn concurrent_requests_that_are_refunded_never_exceed_the_limit
     engine: TestEngine,
 ) {
     let engine = Arc::new(engine);
-    let (in_use, max_in_use) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let in_use = Arc::new(AtomicUsize::new(0));
+    let max_in_use = Arc::new(AtomicUsize::new(0));
     let mut tasks = JoinSet::new();
     for _ in 0..32 {
-        let (engine, in_use, max_in_use) =
-            (Arc::clone(&engine), Arc::clone(&in_use), Arc::clone(&max_in_use));
+        let engine = Arc::clone(&engine);
+        let in_use = Arc::clone(&in_use);
+        let max_in_use = Arc::clone(&max_in_use);
         tasks.spawn(async move {
             let limit = limit("name", 5, 300);
             let buckets = [account_bucket(&limit, 1)];

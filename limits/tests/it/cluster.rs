@@ -16,7 +16,7 @@ use super::engine::{
     account_bucket, address_bucket, connect_engine, fresh_prefix, limit, open_engine, remaining,
 };
 
-/// The maximum number of attempts, 20 ms apart, to observe a state.
+/// Maximum number of attempts, 20 ms apart, to observe a state.
 const ATTEMPTS: usize = 3000;
 
 fn now() -> Timestamp {
@@ -88,7 +88,8 @@ async fn a_rejected_request_releases_its_other_reservation() {
     let Some(cluster) = shared_cluster() else { return };
     let prefix = fresh_prefix();
     let engine = connect_engine(&cluster.url(), &prefix).await;
-    let (wide, narrow) = (limit("wide", 5, 300), limit("narrow", 1, 300));
+    let wide = limit("wide", 5, 300);
+    let narrow = limit("narrow", 1, 300);
     for (id, last_octet, account_limit, address_limit) in
         [(1, 1, &wide, &narrow), (2, 2, &narrow, &wide)]
     {
@@ -154,9 +155,12 @@ async fn while_a_slot_is_moved_its_counters_are_exact() {
     let prefix = fresh_prefix();
     let engine = connect_engine(&cluster.url(), &prefix).await;
     let primaries = cluster.primaries().unwrap();
-    let (source, target) = (primaries[0], primaries[1]);
+    let source = primaries[0];
+    let target = primaries[1];
     let id = account_id_on(cluster, source);
-    let (first, second, third) = (limit("a", 9, 300), limit("b", 9, 300), limit("c", 4, 300));
+    let first = limit("a", 9, 300);
+    let second = limit("b", 9, 300);
+    let third = limit("c", 4, 300);
     let buckets =
         [account_bucket(&first, id), account_bucket(&second, id), account_bucket(&third, id)];
     assert!(is_admitted(&engine, &buckets[..1]).await);
@@ -203,11 +207,13 @@ async fn an_unresponsive_shard_delays_few_requests_and_does_not_affect_the_other
     let Some(mut cluster) = private_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
-    let (paused_primary, running_primary) = (primaries[0], primaries[1]);
+    let paused_primary = primaries[0];
+    let running_primary = primaries[1];
     let account_id = account_id_on(&cluster, paused_primary);
     let other_account_id = account_id_on(&cluster, running_primary);
     let last_octet = last_octet_on(&cluster, running_primary);
-    let (by_account, by_address) = (limit("account", 60, 300), limit("ip", 1000, 300));
+    let by_account = limit("account", 60, 300);
+    let by_address = limit("ip", 1000, 300);
 
     let timeout = Duration::from_secs(1);
     let engine = open_engine(&cluster.url(), &prefix, timeout).await.unwrap();
@@ -289,10 +295,12 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
         1_000_000 - peek_remaining(&engine, account_bucket(&by_account, account_id)).await;
     let has_failed_over = Arc::new(AtomicBool::new(false));
     let client = tokio::spawn({
-        let (engine, by_account) = (Arc::clone(&engine), by_account.clone());
+        let engine = Arc::clone(&engine);
+        let by_account = by_account.clone();
         let has_failed_over = Arc::clone(&has_failed_over);
         async move {
-            let (mut admitted_count, mut admitted_after_failover) = (0, 0);
+            let mut admitted_count = 0;
+            let mut admitted_after_failover = 0;
             while admitted_after_failover < 100 {
                 admitted_after_failover += usize::from(has_failed_over.load(Ordering::Relaxed));
                 assert!(is_admitted(&engine, &[account_bucket(&by_account, account_id)]).await);
@@ -323,7 +331,8 @@ async fn a_late_count_for_a_rejected_request_is_released() {
     let primaries = cluster.primaries().unwrap();
     let account_id = account_id_on(&cluster, primaries[0]);
     let last_octet = last_octet_on(&cluster, primaries[1]);
-    let (by_account, exhausted_limit) = (limit("account", 60, 300), limit("full", 1, 300));
+    let by_account = limit("account", 60, 300);
+    let exhausted_limit = limit("full", 1, 300);
     let first_node = connect_engine(&cluster.url(), &prefix).await;
     let engine = open_engine(&cluster.url(), &prefix, Duration::from_secs(1)).await.unwrap();
     assert!(is_admitted(&first_node, &[address_bucket(&exhausted_limit, last_octet)]).await);

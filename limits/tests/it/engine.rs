@@ -19,7 +19,7 @@ pub(super) struct TestEngine {
     /// The counters in Redis; `None` for the memory engine.
     redis: Option<SharedCounters>,
     started_at: Instant,
-    /// The time by which the clock was advanced.
+    /// Time by which the clock was advanced.
     skipped_ms: AtomicI64,
 }
 

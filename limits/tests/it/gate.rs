@@ -25,7 +25,8 @@ pub(super) async fn start_proxy(server_address: String) -> (SocketAddr, watch::S
     let (gate_sender, gate) = watch::channel(Gate::Open);
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            let (gate, server_address) = (gate.clone(), server_address.clone());
+            let gate = gate.clone();
+            let server_address = server_address.clone();
             tokio::spawn(async move {
                 let mut closing_gate = gate.clone();
                 tokio::select! {

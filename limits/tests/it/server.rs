@@ -23,7 +23,8 @@ async fn keys_have_the_subject_as_hash_tag_and_expire_with_their_window() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let engine = connect_engine(&url, &prefix).await;
-    let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
+    let by_name = limit("name", 9, 300);
+    let by_address = limit("ip", 9, 60);
     let network = Network::from_address([192, 0, 2, 1].into());
     let name_bucket = Bucket { limit: &by_name, key: LimitKey::for_name(network, "{x}") };
     let by_account = limit("account", 9, 30);
@@ -132,8 +133,8 @@ async fn an_evicted_key_starts_again_from_0() {
 async fn nodes_with_different_clocks_share_a_window() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
-    let (first_node, second_node) =
-        (connect_engine(&url, &prefix).await, connect_engine(&url, &prefix).await);
+    let first_node = connect_engine(&url, &prefix).await;
+    let second_node = connect_engine(&url, &prefix).await;
     let limit = limit("l", 4, 300);
     let buckets = [account_bucket(&limit, 1)];
     let hour = jiff::SignedDuration::from_hours(1);

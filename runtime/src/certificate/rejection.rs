@@ -16,7 +16,8 @@ pub fn describe(reason: &CertificateError) -> String {
             format!("expired at {}", to_timestamp(*not_after))
         }
         CertificateError::NotValidYetContext { time, not_before } => {
-            let (valid_from, now) = (to_timestamp(*not_before), to_timestamp(*time));
+            let valid_from = to_timestamp(*not_before);
+            let now = to_timestamp(*time);
             format!("is not valid before {valid_from}; this machine's clock says {now}")
         }
         reason if is_untrusted(reason) => {

@@ -94,7 +94,8 @@ fn durations_with_retries_are_reported_up_to_a_day() {
 #[test]
 fn a_gauge_counts_until_its_guard_is_dropped() {
     let gauge = Gauge::default();
-    let (first_guard, second_guard) = (gauge.enter(), gauge.enter());
+    let first_guard = gauge.enter();
+    let second_guard = gauge.enter();
     assert_eq!(gauge.get(), 2);
     drop(first_guard);
     assert_eq!(gauge.get(), 1);

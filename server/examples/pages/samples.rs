@@ -38,7 +38,8 @@ const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 
 /// Renders every page in a language, for an app with the name `app`.
 pub(crate) fn render_pages(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
-    let (server, title) = ("social.example", "Bell Ringers");
+    let server = "social.example";
+    let title = "Bell Ringers";
     let style = assets::STYLE.path();
     let layout = Layout {
         language,
@@ -154,7 +155,8 @@ fn render_rejected(
     app: &str,
     fields: &[(&'static str, String)],
 ) -> Result<String, askama::Error> {
-    let (error, host) = (OAuthError::UnknownScope("reed".into()), Some("tusky.example".to_owned()));
+    let error = OAuthError::UnknownScope("reed".into());
+    let host = Some("tusky.example".to_owned());
     let url = "https://tusky.example/callback";
     RejectedPage { layout, app, host, error, url, fields }.render()
 }

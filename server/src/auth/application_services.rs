@@ -17,13 +17,19 @@ use crate::config::{ConfigError, RegistrationSource};
 pub struct ApplicationServices(Vec<Arc<ApplicationService>>);
 
 impl ApplicationServices {
-    /// Loads the registrations, which must have different tokens.
+    /// Loads the registrations, which must have different ids and tokens.
     pub fn load(sources: &[RegistrationSource]) -> Result<Self, ConfigError> {
         let mut services = Self::default();
         for source in sources {
             let service = source.read()?;
+            if services.0.iter().any(|other_service| other_service.id == service.id) {
+                let id = &service.id;
+                let message = format!("application_services: two have the id {id:?}");
+                return Err(ConfigError(message));
+            }
             if let Some(other_service) = services.by_token_digest(service.token) {
-                let (id, other_id) = (&service.id, &other_service.id);
+                let id = &service.id;
+                let other_id = &other_service.id;
                 let message = format!(
                     "application_services: {id:?} and {other_id:?} have the same as_token; use a \
                      different one for each"
@@ -71,7 +77,8 @@ impl ApplicationServices {
     /// is not a valid account name, or whose account has a password.
     pub async fn create_senders(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         for service in &self.0 {
-            let (id, sender) = (&*service.id, &*service.sender);
+            let id = &*service.id;
+            let sender = &*service.sender;
             if let Err(error) = check_name(sender) {
                 tracing::warn!(id, sender, %error, "invalid sender_localpart, account not created");
                 continue;
@@ -85,7 +92,8 @@ impl ApplicationServices {
                 );
             }
             if account.is_none() {
-                let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
+                let name = sender.to_owned();
+                let password = NO_PASSWORD.to_owned();
                 // The operator configured the name, and may have deleted its account earlier.
                 store.release_name(sender).await?;
                 let event = NewAuditEvent::for_server(now, AuditKind::AccountAdd);

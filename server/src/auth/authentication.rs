@@ -26,7 +26,7 @@ pub struct AuthenticationProof {
     pub account: Account,
     /// The methods that the person used.
     pub methods: &'static [AuthenticationMethod],
-    /// The time when the person authenticated.
+    /// Time when the person authenticated.
     pub authenticated_at: Timestamp,
     /// Private, so that only this module can create the proof.
     _proof: (),
@@ -41,7 +41,7 @@ pub enum AuthenticationMethod {
     ApplicationService,
 }
 
-/// Reason why authentication failed.
+/// The reason why authentication failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationError {
     /// Unknown account or wrong password; which of them is not revealed.
@@ -65,7 +65,7 @@ impl AuthenticationError {
     }
 }
 
-/// Reason why a password was not verified.
+/// The reason why a password was not verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VerifyError {
     /// The attempt was rejected, for a reason that the response shows.
@@ -76,7 +76,7 @@ pub(crate) enum VerifyError {
     Store(#[from] StoreError),
 }
 
-/// Reason why a sign-up created no account.
+/// The reason why a sign-up created no account.
 pub(crate) enum SignUpError {
     /// Another account has the name or had it.
     NameTaken,
@@ -152,7 +152,8 @@ impl Authenticator<'_> {
                 Login::Name(name) => self.store.account_by_name(name).await,
             }
         };
-        let (guess, kind) = (Guess::SignIn(name), Some(AuditKind::SignIn));
+        let guess = Guess::SignIn(name);
+        let kind = Some(AuditKind::SignIn);
         let result = self.verify(guard, guess, kind, account_lookup, password).await;
         if let Err(VerifyError::Rejected(error)) = result {
             let counter = match error {

@@ -38,7 +38,7 @@ impl<'a> FirstPartyApp<'a> {
     }
 }
 
-/// Reason why no token was issued to a first-party app.
+/// The reason why no token was issued to a first-party app.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     /// The app is disabled.

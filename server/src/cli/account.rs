@@ -12,6 +12,7 @@ use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_store::{
     Account, AccountDeletionOutcome, AccountUpdateOutcome, DeletedRows, ExistingAccess, Store,
+    WriteOutcome,
 };
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -134,7 +135,10 @@ impl Command {
                     (ExistingAccess::RevokeAt(now), "its sessions and tokens ended")
                 };
                 let events = command_events(now, AuditKind::PasswordChange);
-                store.set_password(&events, account.id, &hash, access).await?;
+                let outcome = store.set_password(&events, account.id, &hash, access).await?;
+                if outcome == WriteOutcome::NotFound {
+                    return Err(deleted_error(&account));
+                }
                 writeln!(stdout(), "password of {} changed, {effect}", account.name)?;
                 print_password(generated_password)
             }

@@ -131,7 +131,8 @@ impl Add {
         })?;
         let events = command_events(now, AuditKind::AppAdd);
         let (app, secret) = store.create_app(&events, now, details, Registrar::Operator).await?;
-        let (client_id, secret) = (&app.client_id, secret.reveal());
+        let client_id = &app.client_id;
+        let secret = secret.reveal();
         let output = if self.json {
             let id = app.id.to_string();
             format_json_line(&json!({ "id": id, "client_id": client_id, "client_secret": secret }))
@@ -162,7 +163,7 @@ fn format_title(app: &App) -> String {
     format!("{} ({})", app.id, escape(&app.details.name))
 }
 
-/// The maximum number of ids in the error about a name that several apps have.
+/// Maximum number of ids in the error about a name that several apps have.
 const MAX_LISTED_IDS: i64 = 10;
 
 /// Finds an app by its id or client id.

@@ -185,7 +185,8 @@ impl EventNames {
 fn find_ambiguous<'a>(
     pairs: impl Iterator<Item = (Option<&'a str>, Option<i64>)>,
 ) -> HashSet<String> {
-    let (mut ids, mut ambiguous_names) = (HashMap::new(), HashSet::new());
+    let mut ids = HashMap::new();
+    let mut ambiguous_names = HashSet::new();
     for (name, id) in pairs {
         if let (Some(name), Some(id)) = (name, id)
             && *ids.entry(name).or_insert(id) != id

@@ -27,13 +27,17 @@ pub(super) struct Command {
 
 impl Command {
     pub(super) async fn run(self, config: &Config, now: Timestamp) -> Result<(), CliError> {
+        if self.file.as_os_str() == "-" {
+            return Err("a backup cannot be written to standard output; name a file".into());
+        }
         let existing_file = if self.force { ExistingFile::Replace } else { ExistingFile::Reject };
         let mut progress_line = ProgressLine::new();
         let is_terminal = progress_line.is_terminal;
         let mut show_progress = |progress| progress_line.show(progress);
         let report: Option<ProgressCallback<'_>> =
             if is_terminal { Some(&mut show_progress) } else { None };
-        let (database, options) = (config.database(), &config.store);
+        let database = config.database();
+        let options = &config.store;
         let result =
             create_backup(&database, options, &self.file, existing_file, now, report).await;
         drop(progress_line);
@@ -46,7 +50,8 @@ impl Command {
             let problem = "the backup is not in the audit trail";
             print_message(format_args!("belfry: warning: {problem}: {error}"));
         }
-        let (file, content) = (self.file.display(), describe_backup(&manifest));
+        let file = self.file.display();
+        let content = describe_backup(&manifest);
         let mut out = stdout().lock();
         writeln!(out, "backup written to {file}: {content}")?;
         if contains_sealed_data(&manifest) {
@@ -64,7 +69,7 @@ impl Command {
 }
 
 /// Returns whether a backup contains data that only the sealing key can decrypt.
-fn contains_sealed_data(manifest: &Manifest) -> bool {
+pub(super) fn contains_sealed_data(manifest: &Manifest) -> bool {
     let is_sealed = |name: &str| matches!(name, "receivers" | "vapid_keys");
     manifest.tables.iter().any(|table| is_sealed(&table.name) && table.row_count > 0)
 }

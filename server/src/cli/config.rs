@@ -1,13 +1,14 @@
 //! `belfry config …`
 
 use belfry_runtime::clock::{Clock, SystemClock};
-use belfry_store::Store;
+use belfry_store::{Database, Store};
 use clap::Subcommand;
 
 use super::output::{print, print_message};
 use super::{CliError, print_warnings};
 use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, EXAMPLE};
+use crate::delivery::load_sealing_key;
 use crate::limits::redis_servers;
 use crate::pages::StaticFile;
 use crate::tls::Tls;
@@ -35,7 +36,7 @@ pub(super) fn check(config: &Config) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Checks the files that the settings name.
+/// Loads the files that the settings name, as `serve` does, to find errors before it starts.
 pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
     ApplicationServices::load(&config.application_services)?;
     if let Some(files) = &config.tls {
@@ -44,5 +45,11 @@ pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
     Store::check_certificates(&config.database())?;
     config.instance.logo.as_deref().map(StaticFile::read_logo).transpose()?;
     redis_servers(config)?;
+    if let Some(path) = config.sealing_key_path()
+        && config.push.contact.is_some()
+        && (path.exists() || matches!(config.database(), Database::Postgres(_)))
+    {
+        load_sealing_key(&path, false)?;
+    }
     Ok(())
 }

@@ -43,7 +43,7 @@ pub(super) struct Command {
     /// JSON file with the state of the room: `room` in POST …/pushrules/explain
     #[arg(long, value_name = "FILE")]
     room: Option<String>,
-    /// The number of members in the room
+    /// Number of members in the room
     #[arg(long, value_name = "N")]
     member_count: Option<u64>,
     /// The account's display name in the room
@@ -58,7 +58,7 @@ pub(super) struct Command {
     json: bool,
 }
 
-/// The maximum size of a file. Events and power levels are at most 64 KiB, so a much larger file is
+/// Maximum size of a file. Events and power levels are at most 64 KiB, so a much larger file is
 /// the wrong one.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
@@ -131,7 +131,8 @@ fn check_type(event: &Value) -> Result<(), &'static str> {
 /// Describes an error in a file. Some errors are also used for requests, and call the file "the
 /// body".
 fn describe_error(file: &str, error: &dyn Display) -> String {
-    let (name, message) = (source_name(file), error.to_string());
+    let name = source_name(file);
+    let message = error.to_string();
     match message.strip_prefix("the body ") {
         Some(problem) => format!("{name} {problem}"),
         None => format!("{name}: {message}"),

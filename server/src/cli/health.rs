@@ -55,7 +55,8 @@ fn fetch_status(
 }
 
 fn print_response((url, response): (Url, Response)) -> Result<(), CliError> {
-    let (status, body) = (response.status, response.body);
+    let status = response.status;
+    let body = response.body;
     if status.is_success() {
         Ok(writeln!(stdout(), "{url}: {status} {}", escape(&body))?)
     } else {

@@ -51,7 +51,7 @@ pub(super) struct Response {
     pub local_address: SocketAddr,
 }
 
-/// Reason why there is no response.
+/// The reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GetError {
     /// Nothing accepts connections there.

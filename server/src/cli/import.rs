@@ -60,7 +60,8 @@ async fn import_accounts(
     report: &mut Report,
 ) -> Result<(), CliError> {
     let mut lines = source.lines()?;
-    let (mut batch, mut batch_bytes) = (Vec::new(), 0);
+    let mut batch = Vec::new();
+    let mut batch_bytes = 0;
     while let Some(account) = lines.next()? {
         // Invalid only if the file was changed since it was validated.
         let account = account?;

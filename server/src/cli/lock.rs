@@ -29,7 +29,8 @@ pub(super) fn lock_data(database: &Database) -> Result<Option<File>, CliError> {
     let describe_error = |task: &str, target: &Path, error: io::Error| {
         let directory = path.parent().unwrap_or(path);
         let reason = describe_data_error(directory, target, &error);
-        let (path, target) = (path.display(), target.display());
+        let path = path.display();
+        let target = target.display();
         format!("cannot open the database {path}: cannot {task} {target}: {reason}")
     };
     if let Some(directory) = path.parent() {

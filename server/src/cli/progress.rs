@@ -11,7 +11,7 @@ const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 /// A line on stderr, shown only on a terminal and cleared when it is dropped.
 pub(super) struct ProgressLine {
     pub(super) is_terminal: bool,
-    /// The time of the last update; `None` if it is not visible.
+    /// Time of the last update; `None` if it is not visible.
     last_shown: Option<Instant>,
 }
 

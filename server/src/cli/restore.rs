@@ -9,7 +9,7 @@ use belfry_store::{Backup, RestoredTokens, restore_backup};
 use clap::Args;
 
 use super::CliError;
-use super::backup::describe_backup;
+use super::backup::{contains_sealed_data, describe_backup};
 use super::lock::{check_owner, lock_data};
 use super::output::print_message;
 use super::progress::ProgressLine;
@@ -73,6 +73,16 @@ impl Command {
                  --revoke-tokens invalidates all of them"
             ),
         };
-        Ok(writeln!(out, "{message}")?)
+        writeln!(out, "{message}")?;
+        if contains_sealed_data(backup.manifest()) {
+            let path = config.sealing_key_path().unwrap_or_else(|| "belfry.key".into());
+            writeln!(
+                out,
+                "copy the sealing key of the former server to {} before you start this one; \
+                 without it, clients must subscribe to notifications again",
+                path.display()
+            )?;
+        }
+        Ok(())
     }
 }

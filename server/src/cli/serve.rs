@@ -65,7 +65,8 @@ pub(super) fn run(
 
 async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), CliError> {
     // Handled first, so that no signal during startup is lost.
-    let (signals, hangup) = (StopSignals::handle()?, signal(SignalKind::hangup())?);
+    let signals = StopSignals::handle()?;
+    let hangup = signal(SignalKind::hangup())?;
     let database = config.database();
     // Files are checked before anything is opened.
     ApplicationServices::load(&config.application_services)?;
@@ -101,10 +102,12 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
                        allow the user that runs the server to write to it";
         tracing::info!(%file, %error, "{message}");
     }
-    let (overrides, hangup) = (Arc::new(overrides), Arc::new(Mutex::new(hangup)));
+    let overrides = Arc::new(overrides);
+    let hangup = Arc::new(Mutex::new(hangup));
     let reload_state = Arc::clone(&state);
     state.tasks.add(Task::spawn("reload", move || {
-        let (overrides, hangup) = (Arc::clone(&overrides), Arc::clone(&hangup));
+        let overrides = Arc::clone(&overrides);
+        let hangup = Arc::clone(&hangup);
         reload_at_hangup(Arc::clone(&reload_state), overrides, warnings.clone(), hangup)
     }));
     if let Some(tls) = tls.clone() {

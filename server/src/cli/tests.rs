@@ -27,7 +27,8 @@ fn documents() -> Vec<PathBuf> {
 /// Returns the arguments of each `belfry` command in a document's code blocks and code spans.
 fn belfry_commands(document: &str) -> Vec<Vec<String>> {
     let mut lines = document.lines().peekable();
-    let (mut code, mut paragraph) = (Vec::new(), String::new());
+    let mut code = Vec::new();
+    let mut paragraph = String::new();
     while let Some(line) = lines.next() {
         let line = line.trim();
         if let Some(language) = line.strip_prefix("```") {
@@ -151,7 +152,8 @@ fn complete_parser() -> Command {
 #[test]
 fn the_commands_in_the_documents_exist() {
     let parser = complete_parser();
-    let (mut command_count, mut findings) = (0, Vec::new());
+    let mut command_count = 0;
+    let mut findings = Vec::new();
     for path in documents() {
         for arguments in belfry_commands(&fs::read_to_string(&path).unwrap()) {
             command_count += 1;

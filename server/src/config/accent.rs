@@ -22,7 +22,7 @@ const TEXT_ON_DARK_ACCENT: Color = Color([0x14, 0x17, 0x1a]);
 const WHITE: Color = Color([0xff; 3]);
 const BLACK: Color = Color([0; 3]);
 
-/// The minimum contrast of text (WCAG 2.2, 1.4.3).
+/// Minimum contrast of text (WCAG 2.2, 1.4.3).
 const MIN_CONTRAST: f64 = 4.5;
 /// The minimum contrast of the accent colour derived for dark pages (WCAG 2.2, 1.4.6), as the
 /// default accent colour has.
@@ -58,7 +58,8 @@ impl Color {
 
     /// Returns the WCAG contrast ratio of two colours, from 1 to 21.
     fn contrast(self, other: Self) -> f64 {
-        let (a, b) = (self.luminance() + 0.05, other.luminance() + 0.05);
+        let a = self.luminance() + 0.05;
+        let b = other.luminance() + 0.05;
         a.max(b) / a.min(b)
     }
 
@@ -209,7 +210,8 @@ mod tests {
         #[test]
         fn every_accepted_colour_is_readable(channels in any::<[u8; 3]>()) {
             let Ok(accent) = Accent::try_from(Color(channels).to_string()) else { return Ok(()) };
-            let (light, dark) = (accent.0, accent.dark());
+            let light = accent.0;
+            let dark = accent.dark();
             for (text, background) in [
                 (light, LIGHT_GROUND),
                 (light, WHITE),

@@ -105,8 +105,9 @@ impl Config {
 
     fn check_push(&self) -> Result<(), ConfigError> {
         if self.push.contact.is_some() && self.sealing_key_path().is_none() {
-            let problem = "push.contact needs secret_key_file with PostgreSQL: create the file with \
-                           `belfry key new FILE` and give it to every node";
+            let problem = "push.contact needs secret_key_file with PostgreSQL, the same file on every \
+                           node: a copy of belfry.key if the data was in SQLite before, otherwise \
+                           create it with `belfry key new FILE`";
             return self.reject("push.contact", problem);
         }
         Ok(())
@@ -122,7 +123,8 @@ impl Config {
         let key =
             ["database", "database_file"].into_iter().find(|key| self.lines.contains_key(*key));
         let Some(key) = key.filter(|_| self.data_flag_warning().is_some()) else { return Ok(()) };
-        let (data, file) = (self.data.display(), &self.origins[key]);
+        let data = self.data.display();
+        let file = &self.origins[key];
         Err(ConfigError(format!(
             "--data {data} has no effect, because {key} in {file} names PostgreSQL; omit --data, or \
              use a different file (--config /dev/null for none) for SQLite in {data}"
@@ -224,7 +226,8 @@ impl Config {
     fn url_error(&self, key: &str, problem: &str) -> ConfigError {
         match self.url_file(key) {
             Some(path) => {
-                let (key, path) = (format!("{key}_file"), path.display());
+                let key = format!("{key}_file");
+                let path = path.display();
                 ConfigError(format!("{key}: {path}: {problem}{}", self.format_place(&key)))
             }
             None => ConfigError(format!("{key}: {problem}{}", self.format_place(key))),

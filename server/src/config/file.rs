@@ -88,7 +88,8 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     let table = document.get_ref();
     check_keys(table, "").map_err(error_at)?;
     let mut config: Config = toml::from_str(text).map_err(|error| {
-        let (start, message) = (error_start(&error), error.message().trim_end());
+        let start = error_start(&error);
+        let message = error.message().trim_end();
         if let Some((key, position)) = find_limit(table, message) {
             let section = key.rsplit_once('.').map_or("", |(section, _)| section);
             return error_at((format!("{section}.{message}"), position));
@@ -102,7 +103,8 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
             example_table.as_ref().and_then(|table| table.get_ref().values().next());
         let message = match example_value.map(Spanned::get_ref) {
             Some(expected) if !value.same_type(expected) => {
-                let (expected, actual) = (expected.type_str(), value.type_str());
+                let expected = expected.type_str();
+                let actual = value.type_str();
                 format!("{key}: expected {expected}, found {actual}; example: {example}")
             }
             _ if message.starts_with("must ") => format!("{key} {message}"),
@@ -125,7 +127,8 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
 fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)> {
     let section_keys = known_keys(section);
     for (key, value) in table {
-        let (name, position) = (key.get_ref().as_ref(), key.span().start);
+        let name = key.get_ref().as_ref();
+        let position = key.span().start;
         let path = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
         if let Some(known) = section_keys.as_ref().filter(|known| !known.contains(&name)) {
             return Err((describe_unknown_key(name, known), position));

@@ -43,7 +43,8 @@ impl Config {
         let data_files = find_existing(self.data_files());
         let secret_files = find_existing(self.secret_files());
         for (path, file) in secret_files.iter().chain(&data_files) {
-            let (name, fix) = (path.display(), format!("chmod o-rwx {}", path.display()));
+            let name = path.display();
+            let fix = format!("chmod o-rwx {}", path.display());
             if file.mode() & 0o002 != 0 {
                 let problem = format!("every user can change {name}");
                 problems.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
@@ -61,7 +62,8 @@ impl Config {
             && let Some((path, _)) =
                 database_files.iter().find(|(_, file)| file.uid() != directory_metadata.uid())
         {
-            let (path, directory) = (path.display(), directory.display());
+            let path = path.display();
+            let directory = directory.display();
             let problem = format!("{path} belongs to a different user than {directory}");
             let fix = format!("chown -R USER {directory}, where USER runs the server");
             problems.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });

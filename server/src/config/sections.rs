@@ -56,7 +56,7 @@ impl RuleSettings {
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSettings {
-    /// The minimum level of log messages.
+    /// Minimum level of log messages.
     pub level: LogLevel,
     /// The format of log lines.
     pub format: LogFormat,
@@ -182,7 +182,7 @@ pub struct SecuritySettings {
     /// one there is no `security.txt`.
     #[serde(deserialize_with = "values::deserialize_contacts")]
     pub contact: Vec<Url>,
-    /// The time after which this information is out of date (`Expires`).
+    /// Time after which this information is out of date (`Expires`).
     #[serde(with = "values::as_string")]
     pub expires: Option<Timestamp>,
     /// The disclosure policy.

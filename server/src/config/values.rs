@@ -31,7 +31,7 @@ pub enum RegistrationPolicy {
     Closed,
 }
 
-/// The minimum level of log messages.
+/// Minimum level of log messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "these are the usual names")]

@@ -61,6 +61,12 @@ impl Config {
                 "unauthenticated clients can read /metrics and the details of /readyz: list \
                  only your own addresses",
             ),
+            (
+                "push.allowed_networks",
+                &self.push.allowed_networks,
+                "users can make Belfry send requests to every server in it: list only the networks \
+                 of your push gateways",
+            ),
         ] {
             warnings.extend(ranges.iter().filter_map(|range| range_warning(key, range, effect)));
         }
@@ -127,7 +133,8 @@ impl Config {
         else {
             return Vec::new();
         };
-        let (path, host) = (path.display(), base_url.host());
+        let path = path.display();
+        let host = base_url.host();
         let problem = certificate.validity_problem(now);
         let mut warnings: Vec<String> = problem
             .map(|problem| format!("the certificate {path} {problem}"))
@@ -178,7 +185,8 @@ fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
             "{key} contains {range}, which is larger than any private network, so {effect}"
         ));
     }
-    let (network, address) = (range.normalize()?, range.address());
+    let network = range.normalize()?;
+    let address = range.address();
     Some(format!(
         "{key}: {range} matches all of {network}; write {network} for the range, or {address} for \
          a single address"

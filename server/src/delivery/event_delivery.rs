@@ -27,12 +27,12 @@ pub struct EventDelivery {
     pub receiver: Option<ReceiverSummary>,
     /// `waiting`, or the outcome.
     pub state: &'static str,
-    /// The number of attempts.
+    /// Number of attempts.
     pub attempts: i64,
     /// The HTTP status of the last response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<i64>,
-    /// Reason why the last attempt failed.
+    /// The reason why the last attempt failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<AttemptError>,
     /// The time of acceptance, in Unix milliseconds like the other times.
@@ -40,7 +40,7 @@ pub struct EventDelivery {
     /// The due time of the next attempt, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_attempt_ts: Option<i64>,
-    /// The time at which it finished.
+    /// Time at which it finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_ts: Option<i64>,
 }

@@ -20,7 +20,7 @@ pub(crate) struct OutgoingMessage<'a> {
     pub(crate) content: Message,
     /// The id of the application service that requested it; empty for messages of this server.
     pub(crate) source: &'a str,
-    /// The time after which an undelivered message expires.
+    /// Time after which an undelivered message expires.
     pub(crate) ttl: Duration,
 }
 

@@ -82,7 +82,8 @@ impl Delivery {
         };
         Ok(match store.set_receiver(events, &receiver).await? {
             SetReceiverOutcome::Added | SetReceiverOutcome::Replaced => {
-                let (origin, details) = (receiver.origin, DeliveryDetails::default());
+                let origin = receiver.origin;
+                let details = DeliveryDetails::default();
                 Registration::Added(DeliveryTarget { account_id, receiver_id: id, origin, details })
             }
             SetReceiverOutcome::NotFound => Registration::NotFound,

@@ -27,7 +27,7 @@ pub struct EvaluationPool {
     pub failures: Arc<EvaluationFailures>,
 }
 
-/// Reason why a request was not evaluated.
+/// The reason why a request was not evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
     /// All slots were taken.
@@ -98,7 +98,8 @@ impl EvaluationPool {
         let permit = Arc::clone(&self.slots)
             .try_acquire_owned()
             .map_err(|_| count_failure(&self.failures, EvaluationError::QueueFull))?;
-        let (threads, failures) = (Arc::clone(&self.threads), Arc::clone(&self.failures));
+        let threads = Arc::clone(&self.threads);
+        let failures = Arc::clone(&self.failures);
         let slot = SlotState { failures, threads, _permit: permit, _account_slot: account_slot };
         Ok(EvaluationSlot(Arc::new(slot)))
     }

@@ -28,7 +28,7 @@ pub struct CachedRules {
     pub rules: Option<Arc<IndexedRules>>,
     /// The size of the rules in memory.
     pub bytes: usize,
-    /// The time at which the first of the rules expires.
+    /// Time at which the first of the rules expires.
     next_expiry: Option<RuleExpiry>,
 }
 
@@ -80,7 +80,8 @@ impl RuleIndexCache {
 
     /// Returns the state of the cache, for metrics.
     pub(crate) fn status(&self) -> CacheStatus<'_> {
-        let (entries, bytes) = (self.entries.len(), self.entries.weight());
+        let entries = self.entries.len();
+        let bytes = self.entries.weight();
         CacheStatus { name: "rule_index", lookups: &self.lookups, entries, bytes }
     }
 }

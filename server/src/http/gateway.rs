@@ -37,7 +37,9 @@ pub(crate) async fn check_request(
     State(state): State<Arc<AppState>>,
     request: Request,
 ) -> (Extension<RateLimitDecision>, Result<Response, GatewayError>) {
-    let (own_method, uri, headers) = (request.method().as_str(), request.uri(), request.headers());
+    let own_method = request.method().as_str();
+    let uri = request.uri();
+    let headers = request.headers();
     let original = find_original_request(own_method, uri, headers);
     let (method, target, query) = match &original {
         Ok(original) => (&*original.method, &*original.target, original.query()),
@@ -46,7 +48,8 @@ pub(crate) async fn check_request(
     };
     let peer = client::peer_address();
     let limited_request = LimitedRequest { method, target, query, headers, peer };
-    let (limits, now) = (state.limits.active(), state.clock.now());
+    let limits = state.limits.active();
+    let now = state.clock.now();
     let (client, decision) = rate_limit::check_limits(&state, &limits, &limited_request, now).await;
     let response = match (LimitExceeded::check(&decision, limits.mode), &original) {
         (Err(exceeded), _) => Err(exceeded.into()),

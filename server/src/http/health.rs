@@ -156,7 +156,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_readiness_check_is_reused_for_a_second() {
-        let (last_check, start) = (Mutex::new(None), Instant::now());
+        let last_check = Mutex::new(None);
+        let start = Instant::now();
         let check_at = async |millis, status: &str| {
             let now = start + Duration::from_millis(millis);
             reuse_or_check(&last_check, now, async { status.to_owned() }).await

@@ -104,8 +104,9 @@ pub(super) fn openapi_route() -> MethodRouter<Arc<AppState>> {
 pub(super) fn openapi_document(base_url: &str, segments: &[String]) -> Value {
     let mut base: BaseSpec = parse_yaml(&BASE.replace("{base_url}", base_url));
     base.info.insert("version".to_owned(), env!("CARGO_PKG_VERSION").into());
-    let (mut tags, mut paths, mut shared) =
-        (Vec::new(), Object::new(), SharedComponents::default());
+    let mut tags = Vec::new();
+    let mut paths = Object::new();
+    let mut shared = SharedComponents::default();
     for area in AREAS.map(parse_yaml::<AreaSpec>) {
         for (path, item) in &area.paths {
             for (path, suffix) in expand_path(path, segments) {

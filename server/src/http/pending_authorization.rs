@@ -92,7 +92,8 @@ impl PendingAuthorization {
     /// Loads the request with this handle, which must belong to this browser.
     pub(crate) async fn load(session: &BrowserSession, handle: &str) -> Result<Self, PageError> {
         let handle = SplitToken::parse(handle).ok_or(PageError::Expired)?;
-        let (store, now) = (&session.state.store, session.state.clock.now());
+        let store = &session.state.store;
+        let now = session.state.clock.now();
         let stored_request =
             store.request(handle.hashed_secret(), session.hashed_cookie(), now).await?;
         let StoredRequest { app_id, account_id, parameters, .. } =
@@ -115,7 +116,8 @@ impl PendingAuthorization {
     ) -> Result<i64, PageError> {
         let account_id = self.account_id.ok_or(PageError::Expired)?;
         if let Some(handle) = self.handle.take() {
-            let (store, now) = (&session.state.store, session.state.clock.now());
+            let store = &session.state.store;
+            let now = session.state.clock.now();
             let cookie = session.hashed_cookie();
             let request =
                 store.consume_request(denial_events, handle.hashed_secret(), cookie, now).await?;
@@ -145,7 +147,8 @@ impl PendingAuthorization {
             return Ok(());
         }
         guard.count_authorization_request().await?;
-        let (state, now) = (&session.state, session.state.clock.now());
+        let state = &session.state;
+        let now = session.state.clock.now();
         let handle = random::split_token(now);
         let stored_request = StoredRequest {
             app_id: self.app.id,
@@ -170,7 +173,8 @@ impl PendingAuthorization {
     /// Returns the next step of the authorization, which depends on the access that the app has
     /// already been granted.
     pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
-        let (store, now) = (&session.state.store, session.state.clock.now());
+        let store = &session.state.store;
+        let now = session.state.clock.now();
         let grants = match self.account_id {
             Some(account_id) => store.active_grants(account_id, self.app.id, now).await?,
             None => Vec::new(),
@@ -274,7 +278,8 @@ impl PendingAuthorization {
             (Delivery::Show, Ok(code)) => {
                 let mut response =
                     redirect(session, &with_language(OUT_OF_BAND_CODE, self.lang()))?;
-                let (base_url, seconds) = (&session.state.base_url, CODE_LIFETIME.as_secs());
+                let base_url = &session.state.base_url;
+                let seconds = CODE_LIFETIME.as_secs();
                 let cookie = Cookie::Code.set_cookie_header(base_url, code.reveal(), seconds);
                 response.headers_mut().append(header::SET_COOKIE, cookie);
                 Ok(response)

@@ -86,7 +86,8 @@ impl HttpService {
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = Uri::from_static(HEALTHZ);
         let route = self.routes.find(HEALTHZ);
-        let (id, method) = (request_context::new_request_id(), method_name(request.method()));
+        let id = request_context::new_request_id();
+        let method = method_name(request.method());
         let context = RequestContext::new(id, None, peer, method, route.pattern);
         let router = self.routes.router.clone();
         let handler_future = pin!(area::serve(route, &self.state, request, router));

@@ -50,7 +50,8 @@ impl Localize for Field {
 
 impl Localize for InvalidField {
     fn localize(&self, language: Language) -> String {
-        let (field, error) = (self.field.localize(language), self.error.localize(language));
+        let field = self.field.localize(language);
+        let error = self.error.localize(language);
         let arguments =
             [("field", Argument::Trusted(&field)), ("error", Argument::Trusted(&error))];
         language.text_with_all("account-error", arguments)

@@ -130,7 +130,8 @@ impl ActiveLimits {
 
     /// Returns a description of each difference from the previous limits.
     pub(super) fn changes_since(&self, previous: &Self) -> Vec<String> {
-        let (old_lines, new_lines) = (previous.describe(), self.describe());
+        let old_lines = previous.describe();
+        let new_lines = self.describe();
         let find_text = |lines: &[(String, String)], name: &str| {
             lines.iter().find(|(line_name, _)| line_name == name).map(|(_, text)| text.clone())
         };

@@ -53,7 +53,8 @@ impl RequestContext {
         method: &'static str,
         route: &'static str,
     ) -> Self {
-        let (account, app) = (Cell::default(), Cell::default());
+        let account = Cell::default();
+        let app = Cell::default();
         Self { id, trace_id, peer, method, route, account, app }
     }
 

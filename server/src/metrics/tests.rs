@@ -15,7 +15,8 @@ fn render(write: impl FnOnce(&mut Exposition)) -> String {
 #[test]
 fn requests_are_counted_by_route_method_and_status() {
     let metrics = HttpMetrics::default();
-    let (item_route, unmatched_route) = (metrics.route("/a/{b}"), metrics.route("unmatched"));
+    let item_route = metrics.route("/a/{b}");
+    let unmatched_route = metrics.route("unmatched");
     for (route, method, status) in [
         (&item_route, "GET", 200),
         (&item_route, "GET", 404),

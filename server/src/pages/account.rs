@@ -32,7 +32,7 @@ pub struct AccountPage<'a> {
     pub revoke_token_form: Form<'a>,
     /// The apps on this page of the list.
     pub apps: &'a [ListedApp],
-    /// The number of all apps.
+    /// Number of all apps.
     pub app_count: usize,
     pub page: PageNumber,
     pub now: Timestamp,
@@ -48,10 +48,10 @@ fn describe_access_start(layout: &Layout<'_>, time: Timestamp) -> TimedText {
     TimedText::new(layout, "apps-since", time, TimeFormat::Day)
 }
 
-/// The maximum number of tokens on the page per app.
+/// Maximum number of tokens on the page per app.
 const MAX_SHOWN_TOKENS: usize = 10;
 
-/// The maximum number of tokens that are counted per app.
+/// Maximum number of tokens that are counted per app.
 const MAX_COUNTED_TOKENS: usize = 100;
 
 impl ListedApp {

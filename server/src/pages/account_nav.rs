@@ -131,7 +131,7 @@ pub struct AccountNav {
 /// A requested deletion, and the form that cancels it.
 #[derive(Debug, Clone)]
 pub struct PendingDeletion {
-    /// The time at which the account is deleted.
+    /// Time at which the account is deleted.
     pub delete_at: Timestamp,
     /// The CSRF token of the form.
     pub csrf: String,

@@ -21,7 +21,7 @@ use super::{AccountNav, AuthenticationError, Form, Layout};
 use crate::delivery::test_message::TestText;
 use crate::language::isolate;
 
-/// The maximum number of characters shown of a name or an event id.
+/// Maximum number of characters shown of a name or an event id.
 const MAX_NAME_CHARS: usize = 100;
 
 /// `templates/devices.html`. Posts `device`, a receiver's id, and `change`: `test` or `remove`.
@@ -50,7 +50,8 @@ pub struct ListedDelivery {
 
 /// Returns the text that a test shows on the device.
 pub fn device_test_text(layout: &Layout<'_>) -> TestText {
-    let (title, body) = (layout.title.to_owned(), layout.text("devices-test-body").into_owned());
+    let title = layout.title.to_owned();
+    let body = layout.text("devices-test-body").into_owned();
     TestText { title, body }
 }
 

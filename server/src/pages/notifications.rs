@@ -76,7 +76,7 @@ const RARE_SWITCHES: [Switch; 6] = [
     Switch::Servers,
 ];
 
-/// The maximum number of profiles that are listed.
+/// Maximum number of profiles that are listed.
 const MAX_PROFILES: usize = 30;
 
 /// A choice in a form: a button or an option.

@@ -6,10 +6,10 @@ use belfry_core::form::{Pairs, last_value};
 
 use super::Layout;
 
-/// The number of entries on a page.
+/// Number of entries on a page.
 const PAGE_SIZE: usize = 50;
 
-/// The number of a page, counted from 0.
+/// Number of a page, counted from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageNumber(usize);
 
@@ -54,7 +54,8 @@ impl Pager {
         layout: &Layout<'_>,
         link: impl Fn(PageNumber) -> String,
     ) -> Option<Self> {
-        let (page, page_count) = (entries.start / PAGE_SIZE, count.div_ceil(PAGE_SIZE));
+        let page = entries.start / PAGE_SIZE;
+        let page_count = count.div_ceil(PAGE_SIZE);
         let arguments = [("page", (page + 1).into()), ("pages", page_count.into())];
         (page_count > 1).then(|| Self {
             position: layout.language.text_with_all("pager-position", arguments),

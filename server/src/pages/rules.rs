@@ -32,7 +32,7 @@ pub struct RulesPage<'a> {
     pub view: &'a RulesView,
     /// The notice about the rule that was changed.
     pub notice: Option<Notice>,
-    /// Reason why a rule was not changed.
+    /// The reason why a rule was not changed.
     pub rejection: Option<String>,
     pub new_rule: NewRuleForm,
 }
@@ -46,7 +46,7 @@ pub struct NewRuleForm {
     subject: String,
     /// The word, or the id of the person or room.
     value: String,
-    /// Reason why the form was rejected.
+    /// The reason why the form was rejected.
     error: Option<String>,
 }
 
@@ -68,7 +68,7 @@ struct RuleSection {
 /// The rules of one kind.
 struct RuleGroup {
     title: Cow<'static, str>,
-    /// The number of rules in the group, including those on other pages.
+    /// Number of rules in the group, including those on other pages.
     count: usize,
     /// True if the group is expanded when the page loads.
     is_open: bool,
@@ -96,7 +96,8 @@ impl RulesPage<'_> {
     }
 
     fn sections(&self) -> Vec<RuleSection> {
-        let (entries, mut first_index) = (self.entry_range(), 0);
+        let entries = self.entry_range();
+        let mut first_index = 0;
         let mut sections = Vec::new();
         for scope in &self.listing.scopes {
             let mut groups = Vec::new();

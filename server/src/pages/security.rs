@@ -18,7 +18,7 @@ use crate::paths::{
     CHANGE_EMAIL, CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, with_language,
 };
 
-/// The maximum number of sessions on the page.
+/// Maximum number of sessions on the page.
 pub const MAX_SESSIONS: usize = 50;
 
 /// `templates/security.html`. Its forms post `current_password`, `new_password` and
@@ -46,7 +46,7 @@ pub struct SecurityPage<'a> {
     pub errors: &'a [SecurityFormError],
 }
 
-/// Reason why a form had no effect; the page is shown again.
+/// The reason why a form had no effect; the page is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecurityFormError {
     /// The current password was not accepted when changing the password.

@@ -15,9 +15,9 @@ pub struct SignInPage<'a> {
     pub app: Option<&'a str>,
     /// The name in the field: the one entered in the failed attempt, or that of the signed-in user.
     pub name: &'a str,
-    /// Reason why the page is shown again.
+    /// The reason why the page is shown again.
     pub failure: Option<AuthenticationError>,
-    /// Reason why the user has to sign in again.
+    /// The reason why the user has to sign in again.
     pub notice: Option<Notice>,
     /// Link to the page for resetting the password.
     pub password_reset_url: Option<&'a str>,

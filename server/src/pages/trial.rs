@@ -65,9 +65,9 @@ pub struct TrialFields {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrialErrors {
     pub is_text_blank: bool,
-    /// Reason why the sender is not a user id.
+    /// The reason why the sender is not a user id.
     pub sender: Option<PreferenceError>,
-    /// Reason why the room is not a room id.
+    /// The reason why the room is not a room id.
     pub room: Option<PreferenceError>,
     /// True if the number of members is not a positive number.
     pub is_count_invalid: bool,
@@ -86,7 +86,7 @@ struct TraceRow {
     detail: Option<String>,
 }
 
-/// The maximum number of checked rules on the page.
+/// Maximum number of checked rules on the page.
 const MAX_TRACE_ROWS: usize = 100;
 
 /// The event keys that have their own sentence in `describe_failure`.
@@ -306,7 +306,8 @@ impl TrialPage<'_> {
             }
             (ConditionKind::TimeAndDay(condition), _) => {
                 let time = actual.and_then(|local_time| local_time["time_of_day"].as_str());
-                let (time, zone) = (time.unwrap_or_default(), format_text(condition.time_zone()));
+                let time = time.unwrap_or_default();
+                let zone = format_text(condition.time_zone());
                 self.text_with("try-trace-time", &[("time", time), ("zone", &zone)])
             }
             (ConditionKind::Unknown { kind }, _) => {

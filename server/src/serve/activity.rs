@@ -26,7 +26,7 @@ pub(super) const MAX_EXEMPT_AGE: Duration = Duration::from_mins(10);
 pub(super) struct Activity {
     state: Mutex<ActivityState>,
     opened_at: Instant,
-    /// The number of consecutive requests that rate limits have rejected.
+    /// Number of consecutive requests that rate limits have rejected.
     rejections: AtomicU32,
     /// True if the body of the last HTTP/1 request was not read to the end.
     has_unread_body: AtomicBool,
@@ -46,7 +46,7 @@ struct ActivityState {
     protocol: Protocol,
     /// True if a request has been received.
     has_had_request: bool,
-    /// The time at which the current series of rejections began.
+    /// Time at which the current series of rejections began.
     rejections_start: Instant,
 }
 
@@ -249,7 +249,8 @@ mod tests {
     /// Returns the reason and the time at which the connection is closed while the peer acts;
     /// `None` if it is still open after ten minutes.
     async fn measure_timeout(act: impl AsyncFnOnce(&Activity)) -> Option<(CloseReason, Duration)> {
-        let (activity, start) = (Activity::new(), Instant::now());
+        let activity = Activity::new();
+        let start = Instant::now();
         let peer = async {
             act(&activity).await;
             std::future::pending::<()>().await;
@@ -370,7 +371,8 @@ mod tests {
     async fn a_connection_is_idle_when_its_last_concurrent_request_has_ended() {
         let activity = Activity::new();
         activity.record_read(HTTP2_PREFACE);
-        let (first_request, second_request) = (activity.begin_request(), activity.begin_request());
+        let first_request = activity.begin_request();
+        let second_request = activity.begin_request();
         drop(first_request);
         assert!(!activity.is_idle_http2(Duration::ZERO));
         drop(second_request);

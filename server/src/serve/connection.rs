@@ -107,7 +107,8 @@ impl Connection {
         // Many clients share a proxy's connection, so neither its rejections nor its age close it.
         let is_proxy = self.service.state().limits.active().proxies.contains(self.peer.0.ip());
         let shared_state = Arc::new((self.service, Arc::clone(&activity)));
-        let (peer, is_health_only) = (self.peer, self.is_health_only);
+        let peer = self.peer;
+        let is_health_only = self.is_health_only;
         let handler = service_fn(move |request: Request<Incoming>| {
             let shared_state = Arc::clone(&shared_state);
             async move {

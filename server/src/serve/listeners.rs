@@ -17,7 +17,7 @@ use crate::config::ListenAddress;
 /// Maximum number of attempts to find a port that is free on all addresses.
 const MAX_ATTEMPTS: u32 = 20;
 
-/// The maximum number of connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const MAX_QUEUE_LENGTH: u32 = 1024;
 
 /// Time for TCP handshakes in progress to complete before a socket is closed. It is longer than a

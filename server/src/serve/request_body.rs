@@ -15,9 +15,9 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::{Request, Version, header};
 use tokio::time::timeout;
 
-/// The maximum number of bytes that are discarded to keep a connection open.
+/// Maximum number of bytes that are discarded to keep a connection open.
 const MAX_DISCARDED_BYTES: usize = 64 * 1024;
-/// The maximum time to wait for these bytes.
+/// Maximum time to wait for these bytes.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The body of a request, shared by its handler and its connection.

@@ -62,7 +62,8 @@ impl HttpBody for ProgressBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (unsent_bytes, body) = (self.unsent_data.len() as u64, self.body.size_hint());
+        let unsent_bytes = self.unsent_data.len() as u64;
+        let body = self.body.size_hint();
         let mut hint = SizeHint::new();
         hint.set_lower(body.lower() + unsent_bytes);
         if let Some(upper) = body.upper() {

@@ -60,8 +60,8 @@ impl ConnectionSlots {
         address: Option<IpAddr>,
     ) -> Result<ConnectionSlot, TooManyConnections> {
         let network_slot = address.map(|address| self.acquire_network_slot(address)).transpose()?;
-        let (permits, health_permits) =
-            (Arc::clone(&self.permits), Arc::clone(&self.health_permits));
+        let permits = Arc::clone(&self.permits);
+        let health_permits = Arc::clone(&self.health_permits);
         let (permit, is_health_only) = tokio::select! {
             biased;
             permit = permits.acquire_owned() => (permit, false),
@@ -143,8 +143,8 @@ mod tests {
             ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
             ("2001:db8:1:2::1", "2001:db8:1:2:ffff::1", "2001:db8:1:3::1"),
         ] {
-            let (first_slot, second_slot) =
-                (acquire_slot(address).unwrap(), acquire_slot(same_network).unwrap());
+            let first_slot = acquire_slot(address).unwrap();
+            let second_slot = acquire_slot(same_network).unwrap();
             assert!(acquire_slot(address).is_err(), "{address}");
             assert!(acquire_slot(same_network).is_err(), "{same_network}");
             assert!(acquire_slot(other_network).is_ok(), "{other_network}");

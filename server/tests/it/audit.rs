@@ -34,8 +34,10 @@ async fn event_lines(service: &Service) -> Vec<String> {
 
 fn format_event(event: &AuditEvent) -> String {
     let or_dash = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
-    let (account, app) = (or_dash(&event.account), or_dash(&event.app));
-    let (address, detail) = (or_dash(&event.address), or_dash(&event.detail));
+    let account = or_dash(&event.account);
+    let app = or_dash(&event.app);
+    let address = or_dash(&event.address);
+    let detail = or_dash(&event.detail);
     let AuditEvent { kind, outcome, count, .. } = event;
     format!("{kind} {outcome} {account} {app} {address} {detail} {count}")
 }

@@ -180,7 +180,8 @@ fn caddy_forwards_the_client_address() {
 async fn behind_nginx_with_a_minimal_configuration_nobody_is_an_operator() {
     let dir = tempfile::tempdir().unwrap();
     let belfry = ServerProcess::start(dir.path(), &[]);
-    let (port, upstream) = (free_port().unwrap(), &belfry.url);
+    let port = free_port().unwrap();
+    let upstream = &belfry.url;
     let configuration = format!(
         "events {{}} http {{ access_log off; server {{ listen 127.0.0.1:{port};\n\
          location / {{ proxy_pass {upstream}; }} }} }}"

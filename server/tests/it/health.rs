@@ -70,8 +70,10 @@ async fn metrics_with_a_separate_address_are_not_served_on_the_public_address() 
 
 #[tokio::test]
 async fn only_operators_see_metrics_and_the_details_of_readiness() {
-    let (loopback, loopback6) = (IpAddr::from([127, 0, 0, 1]), "::1".parse().unwrap());
-    let (untrusted, proxy) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([10, 0, 0, 1]));
+    let loopback = IpAddr::from([127, 0, 0, 1]);
+    let loopback6 = "::1".parse().unwrap();
+    let untrusted = IpAddr::from([192, 0, 2, 1]);
+    let proxy = IpAddr::from([10, 0, 0, 1]);
     let service = Service::start_with(config_with(|config| {
         config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
         config.operator_addresses.push("198.51.100.0/24".parse().unwrap());
@@ -95,7 +97,8 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
         if let Some(forwarded_for) = forwarded_for {
             client = client.with_header("x-forwarded-for", forwarded_for);
         }
-        let (metrics, readiness) = (client.get("/metrics").await, client.get("/readyz").await);
+        let metrics = client.get("/metrics").await;
+        let readiness = client.get("/readyz").await;
         let expected = if is_operator {
             (200, json!({ "status": "ready", "database": "ok" }))
         } else {

@@ -17,7 +17,8 @@ use crate::support::{Service, TestDatabase};
 #[tokio::test]
 async fn requests_are_counted_by_route_method_and_status() {
     let service = Service::start().await;
-    let (operator, alice) = (service.operator_client(), service.user_client("alice").await);
+    let operator = service.operator_client();
+    let alice = service.user_client("alice").await;
     operator.get("/healthz").await;
     operator.send("BREW /healthz", "").await;
     operator.get("/nowhere").await;

@@ -35,6 +35,7 @@ use crate::support::{Browser, OAuthClient, Service};
 async fn start_with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (client, browser) = (service.register_client().await, service.browser());
+    let client = service.register_client().await;
+    let browser = service.browser();
     (service, client, browser)
 }

@@ -15,7 +15,8 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
     let database = TestDatabase::sqlite();
     let Database::Sqlite(path) = database.database.clone() else { panic!("not SQLite") };
     let service = Service::start_on(database, Config::default()).await;
-    let (alice, client) = (service.user_client("alice").await, service.register_client().await);
+    let alice = service.user_client("alice").await;
+    let client = service.register_client().await;
     client.obtain_app_token("read").await;
     assert_eq!(alice.get("/_matrix/client/v3/pushrules/").await.status, 200);
 

@@ -44,7 +44,8 @@ impl TestClient {
     /// Gets a push rules resource, which must succeed.
     #[track_caller]
     pub(crate) fn get_rules(&self, path: &str) -> impl Future<Output = Value> {
-        let (client, path) = (self.clone(), path.to_owned());
+        let client = self.clone();
+        let path = path.to_owned();
         async move { client.get(&pushrules_path(&path)).await.expect_json(StatusCode::OK) }
     }
 

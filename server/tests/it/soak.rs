@@ -110,8 +110,8 @@ async fn simulate_abuse(hours: u32, addresses: u32) -> Vec<Size> {
 fn assert_file_sizes_bounded(sizes: &[Size], addresses: u64) {
     let bound = 64 * MIB + addresses * MIB;
     assert!(sizes.iter().all(|size| size.file_bytes < bound), "{sizes:?}, at most {bound}");
-    let (half_time_bytes, final_bytes) =
-        (sizes[sizes.len() / 2].file_bytes, sizes[sizes.len() - 1].file_bytes);
+    let half_time_bytes = sizes[sizes.len() / 2].file_bytes;
+    let final_bytes = sizes[sizes.len() - 1].file_bytes;
     assert!(
         final_bytes <= half_time_bytes + half_time_bytes / 4 + MIB,
         "the files still grow: {sizes:?}"

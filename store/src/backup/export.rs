@@ -56,7 +56,8 @@ pub(super) async fn write_backup<T: TableTransaction>(
     let version = source.read_integer(SELECT_SCHEMA_VERSION).await?;
     // Another process may have migrated the database since it was opened. A newer schema may be
     // compatible, but has tables or columns that would be missing in the backup.
-    let (schema_version, database) = (SchemaVersion::exact(version), options.database.location());
+    let schema_version = SchemaVersion::exact(version);
+    let database = options.database.location();
     options.migrations.pending(SchemaPolicy::Require, &database, schema_version)?;
     let schema = Schema::from_migrations(version, options.migrations)?;
     let mut ignore_progress = |_| {};
@@ -80,7 +81,8 @@ pub(super) async fn write_backup<T: TableTransaction>(
             insert.execute(params_from_iter(row)).map(drop).map_err(write_error)
         };
         source.scan(table, &mut copy_row).await?;
-        let (row_count, checksum) = (checksum.row_count, checksum.to_hex());
+        let row_count = checksum.row_count;
+        let checksum = checksum.to_hex();
         tables.push(TableSummary { name: table.name.clone(), row_count, checksum });
     }
     // Ends the transaction before the file is synced.

@@ -133,7 +133,9 @@ impl Backup {
             let column_count = table.columns.len();
             let mut select = self.connection.prepare_cached(&select)?;
             let mut rows = select.query([*position])?;
-            let (mut page, mut bytes, mut last_rowid) = (Vec::new(), 0, *position);
+            let mut page = Vec::new();
+            let mut bytes = 0;
+            let mut last_rowid = *position;
             while bytes < PAGE_BYTES
                 && let Some(row) = rows.next()?
             {
@@ -195,7 +197,9 @@ fn check_format(
         [("format", format, FORMAT), ("schema version", schema, newest)]
     {
         if file_version > supported_version {
-            let (file, found, known) = (file.to_owned(), file_version, supported_version);
+            let file = file.to_owned();
+            let found = file_version;
+            let known = supported_version;
             return Err(BackupError::Newer { file, what: version_kind, found, known, version });
         }
     }

@@ -32,7 +32,7 @@ pub struct Manifest {
 pub struct TableSummary {
     /// The name in the schema.
     pub name: String,
-    /// The number of its rows.
+    /// Number of its rows.
     pub row_count: u64,
     /// The checksum of its rows.
     pub checksum: String,

@@ -190,7 +190,8 @@ mod tests {
         let migrations = Migrations::default();
         let schema = Schema::from_migrations(migrations.newest(), migrations).unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let (target, other_file) = (dir.path().join("backup"), dir.path().join("other"));
+        let target = dir.path().join("backup");
+        let other_file = dir.path().join("other");
         let open_after = |change: &dyn Fn(&Path)| {
             let temporary_file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(&dir).unwrap();
             change(temporary_file.path());

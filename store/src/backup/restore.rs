@@ -73,7 +73,8 @@ impl Restore<'_> {
             }
             let count = format!("select count(*) from (select 1 from {} limit 1) t", table.name);
             if target.read_integer(&count).await? > 0 {
-                let (database, table) = (self.database.clone(), table.name.clone());
+                let database = self.database.clone();
+                let table = table.name.clone();
                 return Err(BackupError::NotEmpty { database, table });
             }
         }
@@ -91,7 +92,8 @@ impl Restore<'_> {
     ) -> Result<(), StoreError> {
         for migration in migrations {
             target.execute_batch(T::migration_sql(migration)).await?;
-            let (number, compatible_from) = (migration.number, migration.compatible_from);
+            let number = migration.number;
+            let compatible_from = migration.compatible_from;
             let values = vec![number.into(), self.event.at.into(), compatible_from.into()];
             target.execute_statement(&Statement::new(migrations::INSERT_MIGRATION, values)).await?;
         }
@@ -106,7 +108,8 @@ impl Restore<'_> {
     ) -> Result<(), BackupError> {
         let mut counter = RowCounter::new("restoring", self.backup.manifest().row_count(), report);
         for table in self.backup.schema.backup_tables() {
-            let (mut position, mut row_count) = (i64::MIN, 0);
+            let mut position = i64::MIN;
+            let mut row_count = 0;
             loop {
                 let rows = self.backup.read_page(table, &mut position)?;
                 if rows.is_empty() {
@@ -139,7 +142,8 @@ impl Restore<'_> {
             };
             target.scan(table, &mut add_row).await?;
             if !self.backup.matches_manifest(table, &checksum) {
-                let (database, table) = (self.database.clone(), table.name.clone());
+                let database = self.database.clone();
+                let table = table.name.clone();
                 return Err(BackupError::VerificationFailed { database, table });
             }
         }

@@ -81,7 +81,8 @@ fn describe_value(table: &Table, row: &[Value], column: usize) -> String {
         };
         format!("{} {value}", table.columns[index].name)
     };
-    let (value, key) = (describe_column(column), describe_column(0));
+    let value = describe_column(column);
+    let key = describe_column(0);
     format!("{value} in the row of table {} with {key}", table.name)
 }
 

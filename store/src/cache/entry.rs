@@ -25,7 +25,7 @@ pub(crate) trait CacheValue<K> {
 pub(super) struct Entry<V> {
     pub(super) value: V,
     pub(super) slots: Slots,
-    /// The number of the last invalidation when the read began.
+    /// Number of the last invalidation when the read began.
     pub(super) invalidation_number: u64,
 }
 

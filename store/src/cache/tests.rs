@@ -40,7 +40,9 @@ fn a_million_users_without_rules_fit_into_the_default_size() {
     const USERS: u64 = 1_000_000;
     let cache = Cache::new(Options::default().cache_bytes, true);
     let (secret, token) = new_token(999_999);
-    let (value, slots, invalidation_number) = ((secret.digest, stored_token(token)), [0; 2], 0);
+    let value = (secret.digest, stored_token(token));
+    let slots = [0; 2];
+    let invalidation_number = 0;
     let token_entry = Entry { value, slots, invalidation_number };
     let token_bytes = ByteWeighter.weight(&secret.lookup_key, &token_entry);
     let value = StoredRulesets::default();
@@ -204,8 +206,10 @@ proptest! {
         let account_index = |index: usize| index % 2;
         let account_id = |index| i64::try_from(account_index(index)).unwrap();
         let invalidation = |index| [Invalidation::Account(account_id(index))];
-        let (mut stored_versions, mut returned_versions) = ([0; 2], [0; 2]);
-        let (mut reads, mut writes) = ([None; 4], [None; 4]);
+        let mut stored_versions = [0; 2];
+        let mut returned_versions = [0; 2];
+        let mut reads = [None; 4];
+        let mut writes = [None; 4];
         for step in steps {
             match step {
                 Step::BeginRead(index) => {

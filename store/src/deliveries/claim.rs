@@ -33,11 +33,11 @@ pub struct ClaimedDelivery {
     pub key: DeliveryKey,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
-    /// The time at which it was stored, to the millisecond.
+    /// Time at which it was stored, to the millisecond.
     pub created_at: Timestamp,
-    /// The time after which it is not sent.
+    /// Time after which it is not sent.
     pub expires_at: Timestamp,
-    /// The number of earlier attempts.
+    /// Number of earlier attempts.
     pub attempts: i64,
     /// The content of the message, sealed.
     pub content: String,
@@ -49,11 +49,14 @@ impl FromRow for ClaimedDelivery {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let (id, claim, message_id): (String, _, _) = (row.take()?, row.take()?, row.take()?);
         let details = row.take()?;
-        let (created_second, expires_at, attempts) = (row.take()?, row.take()?, row.take()?);
+        let created_second = row.take()?;
+        let expires_at = row.take()?;
+        let attempts = row.take()?;
         let created_at = id_time(&id).unwrap_or(created_second);
         let content = row.take()?;
         let receiver = StoredReceiver::take_from(&mut row)?;
-        let (account_id, receiver_id) = (receiver.account_id, receiver.id);
+        let account_id = receiver.account_id;
+        let receiver_id = receiver.id;
         let key = DeliveryKey { id, claim, account_id, receiver_id, message_id };
         Ok(Self { key, details, created_at, expires_at, attempts, content, receiver })
     }
@@ -91,7 +94,7 @@ macro_rules! finished_as {
 }
 
 impl Store {
-    /// The time for which a claim lasts, by the clock of the database.
+    /// Time for which a claim lasts, by the clock of the database.
     pub const LEASE: Duration = Duration::from_secs(30);
 
     /// Returns the origins of at most `limit` lanes that are not paused and have a due delivery

@@ -72,8 +72,10 @@ impl Store {
 /// Returns the statement that stores the time of an attempt, and its error, in the receiver.
 fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
     let AttemptRecord { key, error, .. } = attempt;
-    let (id, claim) = (key.id.as_str(), key.claim.as_str());
-    let (account, receiver) = (key.account_id, key.receiver_id);
+    let id = key.id.as_str();
+    let claim = key.claim.as_str();
+    let account = key.account_id;
+    let receiver = key.receiver_id;
     if attempt.result == DeliveryResult::Finished(DeliveryOutcome::Delivered) {
         return sql!(
             "update receivers set succeeded_at = $now, denied_since = null, denied_count = 0 \
@@ -95,8 +97,10 @@ fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
 
 /// Returns the statement that stores the result of a delivery.
 fn delivery_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
-    let (id, claim) = (attempt.key.id.as_str(), attempt.key.claim.as_str());
-    let (status, error) = (attempt.status.map(i64::from), attempt.error.clone());
+    let id = attempt.key.id.as_str();
+    let claim = attempt.key.claim.as_str();
+    let status = attempt.status.map(i64::from);
+    let error = attempt.error.clone();
     match attempt.result {
         DeliveryResult::Finished(outcome) => sql!(
             "update deliveries set outcome = $outcome, finished_at = $now, \

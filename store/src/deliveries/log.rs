@@ -58,13 +58,13 @@ pub struct LoggedDelivery {
     pub event_id: String,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
-    /// The time at which it was stored.
+    /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// The time after which it is not sent.
+    /// Time after which it is not sent.
     pub expires_at: Timestamp,
     /// The time at which the next attempt is due, after the pause of its lane, or the last one was.
     pub due_at: Timestamp,
-    /// The number of attempts.
+    /// Number of attempts.
     pub attempts: i64,
     /// The outcome; `None` while it waits.
     pub outcome: Option<DeliveryOutcome>,
@@ -72,7 +72,7 @@ pub struct LoggedDelivery {
     pub status: Option<i64>,
     /// Why the last attempt failed.
     pub error: Option<AttemptError>,
-    /// The time at which it finished.
+    /// Time at which it finished.
     pub finished_at: Option<Timestamp>,
 }
 
@@ -97,9 +97,9 @@ from_row!(
 /// The waiting deliveries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueStatus {
-    /// The number of waiting deliveries.
+    /// Number of waiting deliveries.
     pub waiting: u64,
-    /// The time at which the oldest of them was stored.
+    /// Time at which the oldest of them was stored.
     pub oldest_at: Option<Timestamp>,
 }
 
@@ -108,7 +108,7 @@ pub struct QueueStatus {
 pub struct LaneBacklog {
     /// The origin.
     pub origin: String,
-    /// The number of waiting deliveries.
+    /// Number of waiting deliveries.
     pub waiting: i64,
 }
 

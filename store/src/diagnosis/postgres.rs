@@ -96,7 +96,8 @@ async fn read_durability(
 /// Returns the lead of the server's clock over this machine's, assuming that the server reads it
 /// halfway through the query.
 async fn measure_clock_offset(client: &Client) -> Result<SignedDuration, tokio_postgres::Error> {
-    let (now, start) = (SystemClock.now(), Instant::now());
+    let now = SystemClock.now();
+    let start = Instant::now();
     let select = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
     let row = client.query_one(select, &[]).await?;
     let half_duration = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();

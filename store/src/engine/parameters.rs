@@ -52,7 +52,8 @@ impl<const N: usize> NumberedSql<N> {
     /// At compile time, if a parameter is not in the list of names, or a name is not a parameter.
     pub(crate) const fn new(sql: &str, names: &[&str]) -> Self {
         let mut text = Self { bytes: [0; N], len: 0 };
-        let (mut sql, mut used_names) = (sql.as_bytes(), 0_u64);
+        let mut sql = sql.as_bytes();
+        let mut used_names = 0_u64;
         while let [byte, rest @ ..] = sql {
             text.push(*byte);
             sql = rest;
@@ -95,7 +96,8 @@ impl<const N: usize> NumberedSql<N> {
 const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
     let mut index = 0;
     while index < names.len() {
-        let (mut name, mut rest) = (names[index].as_bytes(), text);
+        let mut name = names[index].as_bytes();
+        let mut rest = text;
         while let ([first, others @ ..], [byte, after @ ..]) = (name, rest)
             && *first == *byte
         {
@@ -116,7 +118,8 @@ mod tests {
 
     #[test]
     fn named_parameters_are_numbered_in_value_order() {
-        let (id, identity) = (1_i64, "é");
+        let id = 1_i64;
+        let identity = "é";
         let statement = sql!("select $identity, 'é', $id, $id2, $id", [id, id2 = 2_i64, identity]);
         assert_eq!(statement.sql, "select $3, 'é', $1, $2, $1");
         assert_eq!(statement.values, [Value::from(1_i64), Value::from(2_i64), Value::from("é")]);

@@ -45,7 +45,7 @@ pub(super) struct GroupCommit {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// The number of tasks that write groups.
+    /// Number of tasks that write groups.
     task_count: usize,
 }
 
@@ -94,7 +94,8 @@ impl GroupCommit {
     /// task is no longer counted and must end.
     fn next_group(&self) -> Option<Vec<Job>> {
         let mut queue = self.queue();
-        let (mut group, mut bytes) = (Vec::new(), 0);
+        let mut group = Vec::new();
+        let mut bytes = 0;
         while group.len() < MAX_GROUP_BATCHES {
             let Some(next_job) = queue.jobs.front() else { break };
             bytes += next_job.bytes;
@@ -187,7 +188,8 @@ mod tests {
 
     /// Returns a queue for a database that cannot be reached.
     fn unreachable_group_commit() -> GroupCommit {
-        let (url, options) = ("postgres://127.0.0.1:1/belfry".parse().unwrap(), Options::default());
+        let url = "postgres://127.0.0.1:1/belfry".parse().unwrap();
+        let options = Options::default();
         let hosts = Hosts::new(&url, true).unwrap();
         let connections = Connections::new(hosts, &options).unwrap();
         let cache = Arc::new(Cache::new(1 << 20, true));

@@ -186,7 +186,8 @@ impl Listener {
             Err(error) => return error_reason(error),
         };
         let (probe_receiver, probe_waiter) = probe_channel();
-        let (cache, notifier) = (Arc::clone(&self.cache), Arc::clone(&self.notifier));
+        let cache = Arc::clone(&self.cache);
+        let notifier = Arc::clone(&self.notifier);
         let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
         let _receiver = AbortOnDropHandle::new(tokio::spawn(async move {
             // Stops at the first error: over TLS each later poll would return it again.
@@ -210,7 +211,8 @@ impl Listener {
     /// probes return. With a single host, a late probe only disables the cache until the next one.
     async fn run_probes(&self, mut probe_waiter: ProbeWaiter) -> String {
         loop {
-            let (nonce, start) = (probe_waiter.start(), Instant::now());
+            let nonce = probe_waiter.start();
+            let start = Instant::now();
             let mut probe = pin!(async {
                 let payload = format!("probe {nonce:016x}");
                 self.connections.send_probe(&payload).await.map_err(error_reason)?;
@@ -282,7 +284,8 @@ mod tests {
 
     #[test]
     fn a_node_processes_notifications_from_other_nodes_and_ignores_its_own() {
-        let (node, other_node) = (NodeNotifier::new(), NodeNotifier::new());
+        let node = NodeNotifier::new();
+        let other_node = NodeNotifier::new();
         let lookup = random::split_token(jiff::Timestamp::UNIX_EPOCH).hashed_secret().lookup_key;
         for invalidation in
             [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]

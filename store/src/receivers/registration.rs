@@ -82,7 +82,8 @@ impl Store {
         receiver: &NewReceiver,
     ) -> Result<SetReceiverOutcome, StoreError> {
         let NewReceiver { account_id, id, created_at: now, .. } = *receiver;
-        let (app_id, push_key) = (receiver.app_id.as_str(), receiver.push_key.as_str());
+        let app_id = receiver.app_id.as_str();
+        let push_key = receiver.push_key.as_str();
         let is_added = event_source_for!(
             receivers,
             "account_id = $account_id and id = $id and app_id = $app_id and push_key = $push_key",

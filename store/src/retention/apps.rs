@@ -55,7 +55,8 @@ impl Store {
         &self,
         cutoff: Timestamp,
     ) -> Result<[(&'static str, usize); 2], StoreError> {
-        let (mut app_count, mut token_count) = (0, 0);
+        let mut app_count = 0;
+        let mut token_count = 0;
         for _ in 0..MAX_BATCHES {
             let select = sql!(
                 concat!(
@@ -71,7 +72,8 @@ impl Store {
             );
             let unused_apps: Vec<UnusedApp> = self.read_all(select).await?;
             let Some(last_app) = unused_apps.last() else { break };
-            let (mut change, mut statement_count) = (Change::unaudited([]), 0);
+            let mut change = Change::unaudited([]);
+            let mut statement_count = 0;
             for app in &unused_apps {
                 let select = sql!(
                     "select lookup from tokens where app_id = $id and account_id is null \

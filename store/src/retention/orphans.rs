@@ -50,7 +50,8 @@ impl Store {
                 [until = saturating_add(now, -ORPHAN_DELAY)]
             );
             let owners: Vec<DeletedOwner> = self.read_all(select).await?;
-            let (mut change, mut tables) = (Change::unaudited([]), Vec::new());
+            let mut change = Change::unaudited([]);
+            let mut tables = Vec::new();
             for DeletedOwner { kind, id } in &owners {
                 let deletions = match kind.as_str() {
                     "account" => &DELETE_ACCOUNT_ROWS[..],

@@ -89,7 +89,8 @@ impl Store {
     ) -> Result<SaveOutcome, StoreError> {
         // The same order everywhere, so that concurrent writers of several rows do not deadlock.
         documents.sort_by_cached_key(|document| document.scope().to_string());
-        let (mut statements, mut saved_documents) = (Vec::new(), Vec::new());
+        let mut statements = Vec::new();
+        let mut saved_documents = Vec::new();
         for document in documents {
             let version =
                 original.rulesets.versioned_document(document.scope()).map(|stored| stored.version);
@@ -144,7 +145,8 @@ pub(crate) fn save_statement(
     version: Option<i64>,
     document: &SerializedDocument,
 ) -> Option<Statement> {
-    let (scope, expires_at) = (document.scope().to_string(), document.expires_at());
+    let scope = document.scope().to_string();
+    let expires_at = document.expires_at();
     Some(match (version, document.text()) {
         (None, "") => return None,
         (None, text) => sql!(

@@ -39,7 +39,8 @@ pub(super) fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> StoreEr
     if let Some((file, cause)) = find_inaccessible_file(path, error) {
         return access_error(path, &file, &cause);
     }
-    let (database, reason) = (path.display().to_string(), describe_error(path, error));
+    let database = path.display().to_string();
+    let reason = describe_error(path, error);
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             StoreError::Damaged { database, reason }

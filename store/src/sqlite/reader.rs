@@ -34,7 +34,8 @@ pub(super) fn start_threads(
     let mut threads = Vec::new();
     for connection in connections {
         let connection = connection?;
-        let (jobs, metrics) = (Arc::clone(&jobs), Arc::clone(metrics));
+        let jobs = Arc::clone(&jobs);
+        let metrics = Arc::clone(metrics);
         let builder = thread::Builder::new().name("sqlite-reader".to_owned());
         threads.push(builder.spawn(move || run_jobs(&connection, &jobs, &metrics))?);
     }

@@ -7,7 +7,8 @@ use crate::tokens::SELECT_TOKEN;
 #[tokio::test]
 async fn a_database_without_its_writer_thread_is_unavailable() {
     let dir = tempfile::tempdir().unwrap();
-    let (path, cache) = (dir.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
+    let path = dir.path().join("belfry.db");
+    let cache = Arc::new(Cache::new(1 << 20, true));
     let mut sqlite =
         Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
     // The thread ends when its queue is closed. The new queue has no receiver.
@@ -26,7 +27,8 @@ async fn a_database_without_its_writer_thread_is_unavailable() {
 #[test]
 fn a_statement_is_prepared_once() {
     let dir = tempfile::tempdir().unwrap();
-    let (path, cache) = (dir.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
+    let path = dir.path().join("belfry.db");
+    let cache = Arc::new(Cache::new(1 << 20, true));
     let _sqlite = Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
     for connection in [open_reader(&path).unwrap(), open_writer(&path).unwrap()] {
         for lookup in ["one", "two", "three"] {

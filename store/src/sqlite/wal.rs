@@ -120,7 +120,8 @@ impl Wal {
 
 impl GenerationMark {
     fn to_sql(self) -> String {
-        let (previous, current) = (self.previous.cast_signed(), self.current.cast_signed());
+        let previous = self.previous.cast_signed();
+        let current = self.current.cast_signed();
         format!("pragma application_id = {previous}; pragma user_version = {current}")
     }
 }

@@ -19,7 +19,8 @@ static NEXT_MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
     sql += "create index notes_by_text on notes (text);";
     sql += "create index accounts_by_added on accounts (added) where disabled_at is null;";
     let sql: &'static str = sql.leak();
-    let (number, compatible_from) = (newest.number + 1, newest.number);
+    let number = newest.number + 1;
+    let compatible_from = newest.number;
     let next_migration = Migration { number, compatible_from, sqlite: sql, postgres: sql };
     [migrations, &[next_migration]].concat()
 });

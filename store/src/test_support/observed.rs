@@ -33,7 +33,8 @@ impl<O: Observer> Engine for ObservedEngine<O> {
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult> {
-        let (statements, on_missing_rows) = (batch.statements.clone(), batch.on_missing_rows);
+        let statements = batch.statements.clone();
+        let on_missing_rows = batch.on_missing_rows;
         let observed_batch = Batch { statements, on_missing_rows, ..Batch::default() };
         let write = self.engine.write(batch);
         write

@@ -23,7 +23,7 @@ pub struct PostgresProxy {
 pub struct Faults {
     /// True while notifications are dropped.
     pub drops_notifications: AtomicBool,
-    /// The number of dropped notifications.
+    /// Number of dropped notifications.
     pub dropped_notifications: AtomicUsize,
     /// Requests that contain this string are delayed until their client has disconnected and this
     /// string has become empty.

@@ -124,7 +124,9 @@ pub(super) async fn add_alice_and_app(store: &Store) {
 
 /// Returns a session that was last used at second 1 and expires at this second.
 pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
-    let (created_at, seen_at, expires_at) = (timestamp(1), timestamp(1), timestamp(expires_at));
+    let created_at = timestamp(1);
+    let seen_at = timestamp(1);
+    let expires_at = timestamp(expires_at);
     Session {
         account_id,
         created_at,

@@ -54,8 +54,8 @@ async fn queue_writes<T>(
     blocker.batch_execute("begin; lock table codes in access exclusive mode").await.unwrap();
     for number in 1..=CONCURRENT_GROUPS {
         let store = store.clone();
-        let (code, token) =
-            (hashed_secret("unknown").lookup_key, hashed_secret(&format!("unknown {number}")));
+        let code = hashed_secret("unknown").lookup_key;
+        let token = hashed_secret(&format!("unknown {number}"));
         tokio::spawn(async move {
             store.redeem_code(&any_events(), code, token, timestamp(1), None).await
         });
@@ -85,7 +85,8 @@ async fn read_for_update(store: &Store, account: i64) -> RulesetsForUpdate {
 async fn waiting_writes_are_committed_together() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let blocker = connect(&database).await;
+    let monitor = connect(&database).await;
     add_alice_and_app(&store).await;
     let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), None)).collect();
     let base = read_for_update(&store, 7).await;
@@ -112,7 +113,8 @@ async fn waiting_writes_are_committed_together() {
 async fn a_failed_write_does_not_affect_others_in_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let blocker = connect(&database).await;
+    let monitor = connect(&database).await;
     add_alice_and_app(&store).await;
     store.add_app_token(&token("taken", None)).await.unwrap();
     let tokens = ["a", "taken", "b"].map(|secret| token(secret, None));
@@ -141,11 +143,13 @@ async fn a_failed_write_does_not_affect_others_in_its_group() {
 async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let blocker = connect(&database).await;
+    let monitor = connect(&database).await;
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     issue_code(&store, "c", &grant()).await;
-    let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
+    let alice = read_for_update(&store, 7).await;
+    let bob = read_for_update(&store, 8).await;
     let save = |base, rule| boxed_write(store.save_document(base, with_rule(base, "global", rule)));
     let events = any_events();
     let redeem = |token| {
@@ -172,7 +176,8 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let already_redeemed =
         RedeemError::AlreadyRedeemed(hashed_secret("first").lookup_key).to_string();
     let save_outcome = |outcome: SaveOutcome| Ok(format!("{outcome:?}"));
-    let (saved, conflict) = (save_outcome(SaveOutcome::Saved), save_outcome(SaveOutcome::Conflict));
+    let saved = save_outcome(SaveOutcome::Saved);
+    let conflict = save_outcome(SaveOutcome::Conflict);
     let expected =
         [saved.clone(), Ok("()".into()), saved, conflict.clone(), Err(already_redeemed), conflict];
     assert_eq!(join_all(writes).await, expected);
@@ -188,7 +193,8 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
 async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let blocker = connect(&database).await;
+    let monitor = connect(&database).await;
     add_alice_and_app(&store).await;
     let tokens = ["dropped", "other"].map(|secret| token(secret, None));
     let mut writes: Vec<_> =
@@ -208,7 +214,8 @@ async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
 async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_in_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let blocker = connect(&database).await;
+    let monitor = connect(&database).await;
     let locker = connect(&database).await;
     add_alice_and_app(&store).await;
     let base = read_for_update(&store, 7).await;
@@ -250,7 +257,8 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
         test_support::connect_postgres(&local_url).await,
         test_support::connect_postgres(&local_url).await,
     );
-    let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
+    let alice = read_for_update(&store, 7).await;
+    let bob = read_for_update(&store, 8).await;
     let mut writes = [&alice, &bob]
         .map(|base| boxed_write(store.save_document(base, with_rule(base, "global", "one"))));
     queue_writes(&store, [&blocker, &monitor], &mut writes).await;
@@ -284,7 +292,8 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
 async fn all_writes_in_a_group_fail_if_its_connection_is_lost() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let blocker = connect(&database).await;
+    let monitor = connect(&database).await;
     let locker = connect(&database).await;
     add_alice_and_app(&store).await;
     let base = read_for_update(&store, 7).await;
@@ -322,11 +331,13 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     // Long enough for the other writes on a busy machine.
     let short_timeout = Options { timeout: Duration::from_secs(6), ..options() };
     let store = Store::open(&proxy.database, &short_timeout, timestamp(0)).await.unwrap();
-    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
+    let blocker = connect(&database).await;
+    let monitor = connect(&database).await;
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
-    let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
+    let alice = read_for_update(&store, 7).await;
+    let bob = read_for_update(&store, 8).await;
     let mut writes = [&alice, &bob]
         .map(|base| store.save_document(base, with_rule(base, "global", "late")).boxed());
     queue_writes(&store, [&blocker, &monitor], &mut writes).await;
@@ -336,7 +347,8 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
         assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "the group timed out");
     }
     let rule_counts = async || {
-        let (alice, bob) = (store.rulesets(7, timestamp(5)), store.rulesets(8, timestamp(5)));
+        let alice = store.rulesets(7, timestamp(5));
+        let bob = store.rulesets(8, timestamp(5));
         (alice.await.unwrap().rule_count(), bob.await.unwrap().rule_count())
     };
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;

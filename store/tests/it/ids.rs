@@ -72,7 +72,8 @@ async fn when_no_id_is_free_every_insert_fails_with_no_free_id() {
             import_with_rulesets("bob", Vec::new()),
         ];
         let outcomes = store.import_accounts(&any_events(), timestamp(NOW), imports).await.unwrap();
-        let (name, password) = ("carol".to_owned(), "!".to_owned());
+        let name = "carol".to_owned();
+        let password = "!".to_owned();
         let account = store
             .create_account(&any_events(), timestamp(NOW), name, None, password, Role::User)
             .await;

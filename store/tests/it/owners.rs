@@ -31,8 +31,9 @@ async fn add_rule(store: Store) {
 }
 
 fn request() -> StoredRequest {
-    let (browser_cookie, parameters, expires_at) =
-        (hashed_secret("b"), Vec::new(), timestamp(START + 600 * MINUTE));
+    let browser_cookie = hashed_secret("b");
+    let parameters = Vec::new();
+    let expires_at = timestamp(START + 600 * MINUTE);
     StoredRequest { app_id: 1, browser_cookie, account_id: None, parameters, expires_at }
 }
 
@@ -79,7 +80,8 @@ async fn insert_during_deletion(
     insert: impl Future<Output = ()> + Send + 'static,
     delete: impl Future<Output = ()>,
 ) {
-    let (blocker, monitor) = (connect(database).await, connect(database).await);
+    let blocker = connect(database).await;
+    let monitor = connect(database).await;
     blocker.batch_execute(&format!("begin; {insert_same_key}")).await.unwrap();
     let insert = tokio::spawn(insert);
     let count_waiting = "select count(*) from pg_stat_activity where datname = current_database() \
@@ -128,7 +130,8 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         let store = database.open().await;
         add_alice_and_app(&store).await;
         add_receiver(&store, &pusher(7, 5, "a")).await;
-        let (inserting_store, delivery) = (store.clone(), delivery.clone());
+        let inserting_store = store.clone();
+        let delivery = delivery.clone();
         let insert = async move {
             match table {
                 "tokens" => {

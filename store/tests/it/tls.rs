@@ -93,7 +93,8 @@ async fn the_postgres_certificate_is_verified() {
 async fn each_hosts_certificate_is_verified() {
     let Some(server) = TlsPostgres::start().await else { return };
     let url = server.url("belfry", "localhost", "sslmode=verify-full&sslrootcert=FILES/ca.pem");
-    let (closed_port, port) = (free_port().unwrap(), server.postgres.port());
+    let closed_port = free_port().unwrap();
+    let port = server.postgres.port();
     let url_with_two_hosts = |host| {
         url.replace(&format!("localhost:{port}"), &format!("localhost:{closed_port},{host}:{port}"))
     };

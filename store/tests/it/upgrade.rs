@@ -232,7 +232,8 @@ async fn rows_written_by_the_previous_release_are_read_on_postgres() {
 
 /// This release can run alongside a newer one, and start after it, if the newer one allows that.
 async fn assert_newer_compatible_schema_is_accepted(database: TestDatabase) {
-    let (supported_version, next_version) = (newest_version(), newest_version() + 1);
+    let supported_version = newest_version();
+    let next_version = newest_version() + 1;
     let running_node = database.open().await;
     open_as_next_release(&database).await.ping().await.unwrap();
     let cases = record_cases().await;
@@ -366,7 +367,8 @@ fn the_newest_schema_is_compatible_with_the_previous_release() {
 /// A server of the older version may be using the database.
 async fn assert_commands_do_not_migrate(database: TestDatabase) {
     drop(database.open().await);
-    let (version, needed_version) = (newest_version(), newest_version() + 1);
+    let version = newest_version();
+    let needed_version = newest_version() + 1;
     for (schema, access) in [
         (SchemaPolicy::Require, Access::Read),
         (SchemaPolicy::Require, Access::ReadWrite),

@@ -22,9 +22,9 @@ use crate::outcome::Run;
 
 const NODES: usize = 3;
 const CLIENTS: usize = 64;
-/// The number of requests per address that the limit admits.
+/// Number of requests per address that the limit admits.
 const REQUEST_LIMIT: usize = 20;
-/// The number of requests that a client sends from each address.
+/// Number of requests that a client sends from each address.
 const REQUESTS_PER_ADDRESS: usize = 25;
 /// The time after which a primary that does not respond is replaced by its replica: longer than any
 /// pause of a busy machine.
@@ -78,7 +78,8 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
         let all_series = thread::scope(|scope| -> Result<Vec<RequestSeries>> {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|client| {
-                    let (load, nodes) = (&load, &nodes);
+                    let load = &load;
+                    let nodes = &nodes;
                     scope.spawn(move || load.send_series(client, nodes))
                 })
                 .collect();
@@ -311,7 +312,8 @@ impl RoundLoad {
     }
 
     fn wait_for_responses(&self, count: u64) -> Result<()> {
-        let (start, before) = (Instant::now(), self.responses.load(Ordering::Relaxed));
+        let start = Instant::now();
+        let before = self.responses.load(Ordering::Relaxed);
         while self.responses.load(Ordering::Relaxed) - before < count {
             if start.elapsed() > RECOVERY_TIMEOUT {
                 return Err(format!("fewer than {count} responses in {RECOVERY_TIMEOUT:?}").into());

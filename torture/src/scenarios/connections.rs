@@ -16,7 +16,7 @@ use crate::node::Node;
 use crate::outcome::{Outcome, Run};
 use crate::workers::Workers;
 
-/// The number of concurrent connections in each attack.
+/// Number of concurrent connections in each attack.
 const CONNECTIONS: usize = 8;
 
 /// Short timeouts, and a trusted proxy: each token request of an ordinary client has a different

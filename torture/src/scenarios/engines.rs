@@ -15,7 +15,7 @@ use crate::workers::Workers;
 /// fail during an outage of PostgreSQL, and be acknowledged during an outage of Redis.
 const WRITES: u64 = 100;
 
-/// The maximum time until the server is ready again.
+/// Maximum time until the server is ready again.
 const RECOVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The outages, used in rotation.

@@ -17,7 +17,7 @@ use crate::workers::Workers;
 
 const NODES: usize = 3;
 
-/// The number of writes that must be acknowledged before and after a failover.
+/// Number of writes that must be acknowledged before and after a failover.
 const WRITES: u64 = 100;
 
 /// Promotes the standby in each round. In rounds with an even number, the primary is paused, so its

@@ -11,10 +11,10 @@ use crate::node::Node;
 use crate::outcome::Run;
 use crate::workers::Workers;
 
-/// The number of writes that must be acknowledged before a kill.
+/// Number of writes that must be acknowledged before a kill.
 const WRITES: u64 = 16;
 
-/// The maximum duration of additional writes before a kill.
+/// Maximum duration of additional writes before a kill.
 const MAX_LOAD_MS: u64 = 200;
 
 pub(crate) fn kill_on_sqlite(run: &mut Run) -> Result<()> {

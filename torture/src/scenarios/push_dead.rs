@@ -27,13 +27,13 @@ const EVENT_INTERVAL: Duration = Duration::from_millis(60_000 / SPEED);
 /// grows, and half of them get events that do not expire, so that their queue becomes full.
 const USERS: usize = 8;
 
-/// The number of push gateways. Each has its own lane.
+/// Number of push gateways. Each has its own lane.
 const GATEWAYS: usize = 2;
 
 const SHORT_TTL_MS: u64 = 30 * 60_000;
 const LONG_TTL_MS: u64 = 7 * 24 * 3_600_000;
 
-/// The maximum number of waiting deliveries per pusher.
+/// Maximum number of waiting deliveries per pusher.
 const MAX_WAITING: u64 = 100;
 /// The maximum number of log entries per account for deliveries that finished more than a day ago.
 const MAX_OLD_LOG_ENTRIES: u64 = 100;
@@ -41,10 +41,10 @@ const MAX_OLD_LOG_ENTRIES: u64 = 100;
 /// The maximum number of messages without a waiting delivery. The next sweep deletes them.
 const MAX_UNSWEPT_MESSAGES: u64 = 60;
 
-/// The maximum memory of the server process.
+/// Maximum memory of the server process.
 const MAX_MEMORY_MB: f64 = 100.0;
 
-/// The maximum number of log lines in a simulated hour.
+/// Maximum number of log lines in a simulated hour.
 const MAX_LOG_LINES_PER_HOUR: usize = 60;
 
 /// A long timeout, because timers run as fast as the clock.

@@ -25,16 +25,16 @@ const SENDERS: usize = 16;
 /// sent wait for half a minute. With this number of pushers, none reaches 100 waiting deliveries.
 const USERS: usize = 160;
 
-/// The number of push gateways. Each has its own lane.
+/// Number of push gateways. Each has its own lane.
 const GATEWAYS: usize = 2;
 
-/// The number of events that must be acknowledged before a kill.
+/// Number of events that must be acknowledged before a kill.
 const EVENTS: u64 = 16;
 
-/// The maximum duration of additional events before a kill.
+/// Maximum duration of additional events before a kill.
 const MAX_LOAD_MS: u64 = 200;
 
-/// The time to live of a message, far longer than the scenario.
+/// Time to live of a message, far longer than the scenario.
 const TTL_MS: u64 = 7 * 24 * 3_600_000;
 
 /// The maximum time until all messages are delivered. Some wait for a lease of 30 seconds to
@@ -184,7 +184,8 @@ impl Sender {
                     if let Ok(response) = failure
                         && response.status < 500
                     {
-                        let (status, body) = (response.status, response.body);
+                        let status = response.status;
+                        let body = response.body;
                         self.outcome.record_loss(format!("{} {status} {body}", event.id));
                     }
                     self.outcome.failed += 1;

@@ -15,9 +15,9 @@ use crate::client::{Client, Request};
 use crate::node::Node;
 use crate::outcome::Run;
 
-/// The number of accounts in the backup.
+/// Number of accounts in the backup.
 const ACCOUNTS: usize = 4;
-/// The number of rules of each account.
+/// Number of rules of each account.
 const RULES: usize = 20;
 /// The size of a rule's pattern, in bytes. The patterns total 3 MB, so that a restore takes
 /// much longer than starting its process.

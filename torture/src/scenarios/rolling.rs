@@ -16,10 +16,10 @@ use crate::workers::Workers;
 
 const NODES: usize = 3;
 
-/// The number of writes that must be acknowledged before each restart.
+/// Number of writes that must be acknowledged before each restart.
 const WRITES: u64 = 100;
 
-/// The maximum time until nginx sends requests to a restarted node.
+/// Maximum time until nginx sends requests to a restarted node.
 const RETURN_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The time that a stopping node waits for nginx to use each idle connection once more. Then the
@@ -30,7 +30,8 @@ const SHUTDOWN_DELAY: &str = "2s";
 /// rounds alternate between both binaries. No request may fail: nginx must not send a request to a
 /// node that does not respond, unless it can retry the request on another node.
 pub(crate) fn rolling_restarts(run: &mut Run) -> Result<()> {
-    let (postgres, redis) = (Postgres::start()?, Redis::start()?);
+    let postgres = Postgres::start()?;
+    let redis = Redis::start()?;
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
     // The previous release may not have the setting.
     let delay_setting = if run.settings.previous_belfry.is_none() {
@@ -42,7 +43,8 @@ pub(crate) fn rolling_restarts(run: &mut Run) -> Result<()> {
         "base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n{delay_setting}"
     );
     // Every request is counted, and none is rejected.
-    let (database, redis_url) = (postgres.url(), redis.url());
+    let database = postgres.url();
+    let redis_url = redis.url();
     let arguments = ["--limits", "shadow", "--database", &database, "--redis", &redis_url];
     let start_node = |_| Node::start_new(run, &arguments, &settings);
     let mut nodes: Vec<Node> = (0..NODES).map(start_node).collect::<Result<_>>()?;
@@ -78,7 +80,8 @@ fn restart(node: &mut Node, load: &Load) -> Result<()> {
     node.terminate()?;
     load.wait_for_acknowledgements(1)?;
     node.start()?;
-    let (client, start) = (Client::new(node.address), Instant::now());
+    let client = Client::new(node.address);
+    let start = Instant::now();
     loop {
         let metrics = client.send_successfully(&Request::get("/metrics"))?.body;
         // Clients write rules all the time; they stop issuing tokens when they have enough.

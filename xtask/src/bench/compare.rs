@@ -56,7 +56,8 @@ impl Comparison {
             (None, Reference::Belfry(setup)) => setup.start(&bench.current)?,
             (None, Reference::Bare) => ours.start_reference(&bench.bare)?,
         };
-        let (mut our_results, mut reference_results) = (vec![], vec![]);
+        let mut our_results = vec![];
+        let mut reference_results = vec![];
         for round in 1..=bench.rounds {
             if round == 1 || (self.restarts_processes && (round - 1) % ROUNDS_PER_PROCESS == 0) {
                 for instance in [&mut ours, &mut reference] {

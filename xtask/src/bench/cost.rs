@@ -24,9 +24,9 @@ use crate::table::format_table;
 /// Number of measured requests for each case.
 const REPETITIONS: u32 = 10;
 
-/// The maximum CPU time of a request on worker threads, in milliseconds.
+/// Maximum CPU time of a request on worker threads, in milliseconds.
 const MAX_WORKER_MS: f64 = 100.0;
-/// The maximum size of a page, in bytes.
+/// Maximum size of a page, in bytes.
 const MAX_PAGE_BYTES: usize = 1_000_000;
 
 /// The cost of a request.
@@ -50,7 +50,8 @@ pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
     let installation =
         Installation { bench: &build.bench, dir: dir.path(), address: server.address };
     let worker_threads = find_worker_threads(&server)?;
-    let (mut table_rows, mut all_passed) = (vec![], true);
+    let mut table_rows = vec![];
+    let mut all_passed = true;
     for case in installation.prepare_cases()? {
         let cost = measure(&server, &worker_threads, &case.requests)
             .map_err(|error| format!("{}: {error}", case.name))?;

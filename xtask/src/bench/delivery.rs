@@ -18,7 +18,7 @@ use super::setup::{Instance, Setup};
 use super::{Bench, Build};
 use crate::{cargo, python};
 
-/// The number of accounts. Each has ten pushers.
+/// Number of accounts. Each has ten pushers.
 pub(super) const ACCOUNTS: u32 = 1_000;
 const DEVICES: f64 = 10_000.0;
 
@@ -46,12 +46,17 @@ pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<ReportLine>, B
     let origin = format!("http://{}", push_service.address);
     let accounts = ACCOUNTS.to_string();
     run_bench(&bench.current, instance.dir(), &["pushers", &accounts, &origin])?;
-    let (python, web_push_dir) = (install_pywebpush()?, install_web_push()?);
-    let (mut ours, mut pywebpush, mut web_push) = (vec![], vec![], vec![]);
-    let (mut request_ms, mut delivery_seconds) = (vec![], vec![]);
+    let python = install_pywebpush()?;
+    let web_push_dir = install_web_push()?;
+    let mut ours = vec![];
+    let mut pywebpush = vec![];
+    let mut web_push = vec![];
+    let mut request_ms = vec![];
+    let mut delivery_seconds = vec![];
     for round in 0..ROUNDS {
         let server = instance.server()?;
-        let (delivered, cpu_before_us) = (delivered_count(server)?, server.cpu_time_us());
+        let delivered = delivered_count(server)?;
+        let cpu_before_us = server.cpu_time_us();
         run_bench(&bench.current, instance.dir(), &["queue", &accounts])?;
         wait_for_deliveries(server, delivered + DEVICES)?;
         ours.push(DEVICES * 1e6 / (server.cpu_time_us() - cpu_before_us));

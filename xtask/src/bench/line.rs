@@ -88,7 +88,8 @@ impl ReportLine {
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
-    let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
+    let low = sorted.len().saturating_sub(1) / 2;
+    let high = sorted.len() / 2;
     match (sorted.get(low), sorted.get(high)) {
         (Some(low), Some(high)) => f64::midpoint(*low, *high),
         _ => f64::NAN,

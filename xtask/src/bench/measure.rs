@@ -145,7 +145,9 @@ fn run_subcommand(bench: &Bench, subcommand: &str) -> Result<Vec<ReportLine>, Bo
 /// Parses `name<TAB>value<TAB>unit`. A unit such as `times (100 or more)` contains a target.
 fn parse_line(line: &str) -> Option<ReportLine> {
     let mut cells = line.split('\t');
-    let (name, value, unit) = (cells.next()?, cells.next()?.parse().ok()?, cells.next()?);
+    let name = cells.next()?;
+    let value = cells.next()?.parse().ok()?;
+    let unit = cells.next()?;
     let (unit, target) = unit.split_once(" (").unwrap_or((unit, ""));
     let number = |suffix: &str| target.strip_suffix(suffix)?.trim().parse::<f64>().ok();
     let at_least = number(" or more)").map(Target::AtLeast);

@@ -84,7 +84,8 @@ impl Cluster {
     pub(super) fn start(bench: &Bench, setup: &Setup) -> Result<(Self, Request), Box<dyn Error>> {
         let engines = Engines::start()?;
         let dir = tempfile::tempdir()?;
-        let (database, redis) = (engines.postgres.url(), engines.redis.url());
+        let database = engines.postgres.url();
+        let redis = engines.redis.url();
         let redis_setting =
             if setup.uses_redis { format!("redis = \"{redis}\"\n") } else { String::new() };
         let settings = format!("database = \"{database}\"\n{redis_setting}{}", setup.settings);
@@ -92,7 +93,8 @@ impl Cluster {
         let token_template = setup.add_accounts(&bench.current, dir.path(), Some(&database))?;
         let mut cluster = Self { engines, nodes: vec![], dir };
         cluster.replace_nodes(bench, setup, 1)?;
-        let (node, dir) = (&cluster.nodes[0], cluster.dir());
+        let node = &cluster.nodes[0];
+        let dir = cluster.dir();
         let request = setup.prepare_request(&bench.current, node, dir, &token_template)?;
         Ok((cluster, request))
     }
@@ -132,7 +134,8 @@ impl Cluster {
         }
         // The CPU times are read directly before and after the load, because counting operations
         // uses CPU time itself.
-        let (operations_before, cpu_before) = (self.operations()?, self.cpu_times());
+        let operations_before = self.operations()?;
+        let cpu_before = self.cpu_times();
         let reports = thread::scope(|scope| {
             let generators: Vec<_> = self
                 .nodes

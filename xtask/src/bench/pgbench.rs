@@ -73,7 +73,8 @@ impl PgbenchComparison {
         };
         load_belfry(0, 1)?;
         load_postgres(1)?;
-        let (mut ours, mut reference) = (vec![], vec![]);
+        let mut ours = vec![];
+        let mut reference = vec![];
         for round in 1..=bench.rounds {
             ours.push(load_belfry(round, bench.seconds)?);
             reference.push(load_postgres(bench.seconds)?);

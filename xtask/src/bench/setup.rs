@@ -50,7 +50,8 @@ impl Setup {
         let redis =
             if self.uses_redis { Some(Redis::start().map_err(io::Error::other)?) } else { None };
         let redis_url = redis.as_ref().map(Redis::url);
-        let (program, path) = (build.belfry.clone(), dir.path().to_owned());
+        let program = build.belfry.clone();
+        let path = dir.path().to_owned();
         let arguments = self.arguments;
         let command = move || {
             let mut command =
@@ -131,7 +132,8 @@ impl Instance {
             .filter(|(name, _)| !own_headers.contains(&name.as_str()))
             .map(|(name, value)| format!("{name}:{value}"))
             .collect();
-        let (program, status) = (program.to_owned(), response.status.to_string());
+        let program = program.to_owned();
+        let status = response.status.to_string();
         let command = move || {
             let mut command = Command::new(&program);
             command.args(["--listen", "127.0.0.1:0", "--status", &status]);

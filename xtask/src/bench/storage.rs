@@ -28,7 +28,8 @@ pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<ReportLine>, B
     let redis = &cluster.engines.redis;
     let used_memory =
         || -> Result<f64, Box<dyn Error>> { parse_info(&redis.info("memory")?, "used_memory:") };
-    let (redis_bytes_before, node) = (used_memory()?, &cluster.nodes[0]);
+    let redis_bytes_before = used_memory()?;
+    let node = &cluster.nodes[0];
     let node_before_mb = node.resident_memory_mb();
     cluster.run_load(&request, 64, 0, LOAD_SECONDS)?;
     let keys = parse_info(&redis.info("keyspace")?, "db0:keys=")?;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use test_engines::programs;
 
-/// The number of threads that send requests, each with separate Lua state.
+/// Number of threads that send requests, each with separate Lua state.
 pub(super) const THREADS: u32 = 2;
 
 /// The figures that wrk reports.

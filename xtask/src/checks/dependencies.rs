@@ -95,7 +95,9 @@ fn check_package(line: &str, licences: &[&str]) -> Option<String> {
 fn find_unused_dependencies() -> Result<Vec<String>, Box<dyn Error>> {
     let options = ["--workspace", "--all-features", "--depth", "1", "--prefix", "depth"];
     let direct_dependencies = cargo_tree(&options, "{lib}\t{p}")?;
-    let (mut package, mut source, mut findings) = ("", String::new(), vec![]);
+    let mut package = "";
+    let mut source = String::new();
+    let mut findings = vec![];
     for line in direct_dependencies.lines() {
         let (depth, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit()).unwrap_or(0));
         let Some((name, package_id)) = rest.split_once('\t') else { continue };

@@ -119,7 +119,8 @@ fn find_sibling_cycles(modules: &BTreeMap<Module, SourceFile>) -> Vec<Cycle> {
             let common_depth = module.iter().zip(&target).take_while(|(a, b)| a == b).count();
             // Neither of the two is an ancestor of the other.
             if let (Some(from), Some(to)) = (module.get(common_depth), target.get(common_depth)) {
-                let (from, to) = (from.clone(), to.clone());
+                let from = from.clone();
+                let to = to.clone();
                 let import = Import { from, to, module: module.clone(), line };
                 imports_by_parent
                     .entry(module[..common_depth].to_vec())

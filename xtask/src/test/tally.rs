@@ -6,7 +6,7 @@ pub(super) struct Tally {
     pub passed: u32,
     pub failed: u32,
     pub ignored: u32,
-    /// The number of test binaries, including documentation tests.
+    /// Number of test binaries, including documentation tests.
     pub binaries: u32,
     /// The names of the failed tests.
     pub failures: Vec<String>,

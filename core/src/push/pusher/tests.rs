@@ -317,7 +317,8 @@ fn an_activation_request_selects_the_pusher_that_waits_for_its_secret() {
         app_id: app_id.to_owned(),
         ..parse_new(&web_push_request()).pusher
     };
-    let (pusher, other_pusher) = (pusher("a"), pusher("b"));
+    let other_pusher = pusher("b");
+    let pusher = pusher("a");
     let ack = |token: &str, second| {
         let expires_at = Timestamp::from_second(second).unwrap();
         Some(PendingAck { digest: Sha256Digest::compute(token), expires_at })

@@ -32,7 +32,8 @@ fn alerts(types: &[(&str, bool)]) -> BTreeMap<String, bool> {
 /// Returns the fields that every request needs, with the keys as browsers encode them.
 fn required_pairs() -> Pairs {
     let keys = example_keys();
-    let (public_key, auth) = (keys.public_key_text(), keys.auth_text());
+    let public_key = keys.public_key_text();
+    let auth = keys.auth_text();
     to_pairs(&[(ENDPOINT, URL), (PUBLIC_KEY, &public_key), (AUTH, &auth)])
 }
 

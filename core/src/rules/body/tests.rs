@@ -110,7 +110,8 @@ fn an_invalid_body_is_rejected_with_the_field_name() {
 fn a_misspelt_until_enabled_or_scope_is_rejected() {
     let message = "unknown field `untill`; did you mean `until`?";
     let rule = br#"{"actions":[],"untill":1}"#;
-    let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+    let limits = NewRuleLimits::default();
+    let now = Timestamp::UNIX_EPOCH;
     for kind in RuleKind::ALL {
         let error = NewRule::parse(kind, rule, limits, now).unwrap_err();
         assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, message));
@@ -125,7 +126,8 @@ fn a_misspelt_until_enabled_or_scope_is_rejected() {
 
 #[test]
 fn a_misspelt_rule_field_is_rejected_and_other_unknown_fields_are_accepted() {
-    let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+    let limits = NewRuleLimits::default();
+    let now = Timestamp::UNIX_EPOCH;
     for (field, suggestion) in [
         ("condtions", "conditions"),
         ("condition", "conditions"),
@@ -271,7 +273,8 @@ proptest! {
         body in any_body(),
         kind in prop::sample::select(&RuleKind::ALL),
     ) {
-        let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+        let limits = NewRuleLimits::default();
+        let now = Timestamp::UNIX_EPOCH;
         let new_rule = NewRule::parse(kind, &json::to_bytes(&body), limits, now).unwrap();
         let rule = new_rule.into_rule("r".parse().unwrap(), true);
         let serialized_rule = json!(rule);

@@ -21,12 +21,12 @@ pub(crate) struct ConditionContext<'a> {
     pub(crate) room: &'a Room,
     pub(crate) user: &'a UserNames,
     pub(crate) member: Member<'a>,
-    /// The time of the evaluation.
+    /// Time of the evaluation.
     pub(crate) now: Timestamp,
     pub(crate) work: &'a UserWorkBudget,
 }
 
-/// The number of work steps for converting a time to a time zone.
+/// Number of work steps for converting a time to a time zone.
 const LOCAL_TIME_STEPS: usize = 16;
 
 /// A user's id and localpart, which built-in rules look for.

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The room at the time of the event. A condition on unknown state is not met.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
-    /// The number of joined members.
+    /// Number of joined members.
     pub member_count: Option<u64>,
     /// The power levels that concern notifications.
     pub power_levels: Option<PowerLevels>,

@@ -68,7 +68,8 @@ struct Scenario<'a> {
 impl<'a> Scenario<'a> {
     fn new(documents: impl Into<Vec<RuleDocument>>) -> Self {
         let room = Room { member_count: Some(10), ..Room::default() };
-        let (member, now) = (Member::default(), Timestamp::UNIX_EPOCH);
+        let member = Member::default();
+        let now = Timestamp::UNIX_EPOCH;
         Self { documents: documents.into(), room, member, now }
     }
 

@@ -93,7 +93,8 @@ fn changes_to_builtin_rules_of_other_versions_are_stored() {
 fn expired_rules_and_changes_are_omitted() {
     let rule_until =
         |millis: i64| json!({"rule_id": format!("r{millis}"), "actions": [], "until": millis});
-    let (past, future) = (1_800_000_000_000_i64, 1_800_000_000_001_i64);
+    let past = 1_800_000_000_000_i64;
+    let future = 1_800_000_000_001_i64;
     let body = json!({
         "global": {"room": [rule_until(past), rule_until(future)]},
         "builtin_changes": {

@@ -32,7 +32,8 @@ impl IndexedRules {
     /// Compiles a user's documents in all scopes.
     pub fn new<'d>(documents: impl IntoIterator<Item = &'d RuleDocument>) -> Self {
         let (global, devices) = split_scopes(documents);
-        let (mut keys, mut rules) = (Vec::new(), Vec::new());
+        let mut keys = Vec::new();
+        let mut rules = Vec::new();
         for document in devices.into_iter().chain(global) {
             for (kind, rule) in document.user_rules().iter().filter(|(_, rule)| rule.enabled) {
                 let conditions = effective_conditions(kind, rule);

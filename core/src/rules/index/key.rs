@@ -92,8 +92,8 @@ impl IndexKey {
         let mut longest_word: Option<&str> = None;
         let mut first_non_word_run: Option<&str> = None;
         for run in split_runs(lowercase) {
-            let (before, after) =
-                (&lowercase[..run.start], &lowercase[run.start + run.text.len()..]);
+            let before = &lowercase[..run.start];
+            let after = &lowercase[run.start + run.text.len()..];
             if !run.is_word {
                 first_non_word_run = first_non_word_run
                     .or_else(|| run.text.split(wildcards).find(|part| !part.is_empty()));

@@ -131,8 +131,8 @@ proptest! {
         let event = Event::from_value(json!({"content": event, "type": name, "sender": user, "state_key": tag})).unwrap();
         let indexed_rules = IndexedRules::new([&document]);
         let member = Member { display_name: Some(&name), profile_tag: Some(&tag) };
-        let (user_rules, other_rules) =
-            (EffectiveRules::new(&user, [&document]), EffectiveRules::new(&name, []));
+        let user_rules = EffectiveRules::new(&user, [&document]);
+        let other_rules = EffectiveRules::new(&name, []);
         let members = Members::new([
             (user.as_str(), member, Some(&indexed_rules)),
             (name.as_str(), member, None),

@@ -96,7 +96,7 @@ fn find_segment(
     None
 }
 
-/// The number of characters whose comparison counts as one step.
+/// Number of characters whose comparison counts as one step.
 const CHARS_PER_STEP: usize = 4;
 
 /// Returns whether a segment matches from a column; `None` if the budget is exceeded.

@@ -33,14 +33,14 @@ impl Boundary {
     }
 }
 
-/// The number of steps that matching one pattern may still take, within the user's work budget.
+/// Number of steps that matching one pattern may still take, within the user's work budget.
 pub(super) struct StepBudget<'a> {
     remaining_steps: usize,
     work: &'a UserWorkBudget,
 }
 
 impl<'a> StepBudget<'a> {
-    /// The number of steps allowed for each byte of pattern and text.
+    /// Number of steps allowed for each byte of pattern and text.
     pub(super) const STEPS_PER_BYTE: usize = 16;
 
     pub(super) fn new(pattern_bytes: usize, text: &str, work: &'a UserWorkBudget) -> Self {

@@ -15,7 +15,7 @@ pub struct SearchText {
 /// this way could take quadratic time.
 const MAX_COMPARED_BYTES: usize = 64;
 
-/// The number of words whose comparison counts as one step.
+/// Number of words whose comparison counts as one step.
 const WORDS_PER_STEP: usize = 4;
 
 impl SearchText {

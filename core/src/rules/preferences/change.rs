@@ -15,7 +15,7 @@ use super::{Preferences, QuietHours, Setting, Subject, Switch, quiet_hours, subj
 pub enum PreferenceChange {
     /// Pauses all notifications.
     Pause {
-        /// The time at which the pause ends; `None` if the user has to end it.
+        /// Time at which the pause ends; `None` if the user has to end it.
         until: Option<Timestamp>,
     },
     /// Ends the pause.
@@ -77,7 +77,7 @@ pub enum SubjectChoice {
     /// Do not notify, except of messages that an override or content rule notifies of, such as
     /// mentions and messages with keywords.
     Mute {
-        /// The time at which the mute expires; `None` if the user has to end it.
+        /// Time at which the mute expires; `None` if the user has to end it.
         until: Option<Timestamp>,
     },
 }
@@ -165,7 +165,8 @@ fn pause(
     until: Option<Timestamp>,
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
-    let (kind, id) = (RuleKind::Override, builtin::MASTER);
+    let kind = RuleKind::Override;
+    let id = builtin::MASTER;
     document.set_actions(kind, id, Vec::new(), limits)?;
     let until = until.map(RuleExpiry::from_timestamp);
     document.set_enabled(kind, id, EnabledChange { enabled: true, until })
@@ -200,7 +201,8 @@ fn set_keyword(
             (rule.rule_id.parse()?, Rule { actions, ..rule.clone() })
         }
         (None, KeywordTarget::Word(word) | KeywordTarget::Rule { id: word, .. }) => {
-            let (actions, pattern) = (with_effect(&[], effect), Some(word.clone()));
+            let actions = with_effect(&[], effect);
+            let pattern = Some(word.clone());
             (new_keyword_id(document, word)?, Rule { actions, pattern, ..Rule::default() })
         }
     };
@@ -216,7 +218,8 @@ fn set_keyword(
     };
     let neighbour_id =
         |rule: Option<&Rule>| rule.filter(|_| must_move).map(|rule| rule.rule_id.clone());
-    let (before, after) = (neighbour_id(next_rule), neighbour_id(previous_rule));
+    let before = neighbour_id(next_rule);
+    let after = neighbour_id(previous_rule);
     let position = RulePosition { before: before.as_deref(), after: after.as_deref() };
     put_rule_at(document, RuleKind::Content, (new_id, new_rule), position, limits)
 }
@@ -253,7 +256,8 @@ fn set_subject(
     displayed_setting: Option<&str>,
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
-    let (kind, id) = (subject.kind(), subject.id());
+    let kind = subject.kind();
+    let id = subject.id();
     if let Some(displayed_setting) = displayed_setting {
         let preferences = Preferences::from_document(document);
         let preference =
@@ -281,8 +285,8 @@ fn set_subject(
         SubjectChoice::Highlight => (Effect::Notify { sound: true, highlight: true }, None),
         SubjectChoice::Mute { until } => (Effect::Silent, until),
     };
-    let (actions, until) =
-        (with_effect(current_actions, effect), until.map(RuleExpiry::from_timestamp));
+    let actions = with_effect(current_actions, effect);
+    let until = until.map(RuleExpiry::from_timestamp);
     put_rule(document, kind, (id.parse()?, Rule { actions, until, ..current_rule }), limits)?;
     // An override rule would still silence the room, because it precedes the room rule.
     remove_override_mutes(document, subject)

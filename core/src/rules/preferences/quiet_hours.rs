@@ -104,7 +104,8 @@ impl QuietHours {
             return Err(PreferenceError::QuietDaysMissing);
         }
         let time = |name| value(name).parse().map_err(|_| PreferenceError::QuietTimeInvalid);
-        let (start, end) = (time("from")?, time("to")?);
+        let start = time("from")?;
+        let end = time("to")?;
         let time_zone = value("timezone");
         if find_time_zone(time_zone).is_none() {
             return Err(PreferenceError::QuietZoneUnknown);
@@ -168,7 +169,8 @@ impl QuietHours {
         let new = QuietHoursPreference { quiet_hours: Some(self.clone()), enabled: true };
         let current_setting = current.as_ref().map(ToString::to_string).unwrap_or_default();
         if current_setting != displayed_setting && current.as_ref() != Some(&new) {
-            let (kind, id) = (self.level.kind(), RULE_ID.to_owned());
+            let kind = self.level.kind();
+            let id = RULE_ID.to_owned();
             return Err(RuleError::ChangedMeanwhile { kind, id });
         }
         let condition = TimeAndDay::new(self.time_zone.clone(), self.to_intervals());

@@ -56,7 +56,8 @@ impl Schedule {
     /// Returns the day and minute of a time in the schedule's time zone.
     pub fn local_time(&self, now: Timestamp) -> LocalTime {
         let local = self.zone.to_datetime(now);
-        let (hour, minute) = (local.hour().unsigned_abs(), local.minute().unsigned_abs());
+        let hour = local.hour().unsigned_abs();
+        let minute = local.minute().unsigned_abs();
         let time_of_day = TimeOfDay(u16::from(hour) * 60 + u16::from(minute));
         LocalTime { day: local.weekday(), time_of_day }
     }

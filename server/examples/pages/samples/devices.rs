@@ -148,7 +148,10 @@ fn sample_deliveries() -> Vec<ListedDelivery> {
     let event = "$8jrlYsRYkM3bJKvVBcJ0Qb0Vdn";
     vec![
         sample_delivery(Test, "test-0123456789abcdef", 1, None, None),
-        ListedDelivery { rule: builtin_rule, ..sample_delivery(Event, event, 1, Some(Delivered), None) },
+        ListedDelivery {
+            rule: builtin_rule,
+            ..sample_delivery(Event, event, 1, Some(Delivered), None)
+        },
         sample_delivery(Notification, "42", 2, None, Some(503)),
         sample_delivery(Ack, "ack", 3, Some(Expired), None),
         sample_delivery(Notification, "43", 4, Some(Dropped), Some(413)),

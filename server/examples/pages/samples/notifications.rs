@@ -15,7 +15,7 @@ use super::super::{
 use super::rules::parse_document;
 use super::{Sample, nav};
 
-/// The time at which the page is shown.
+/// Time at which the page is shown.
 const NOW_SECONDS: i64 = 1_800_000_000;
 
 /// A state of the page.
@@ -121,7 +121,8 @@ pub(super) fn render_pages(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>
 /// Returns the fields of forms that are rejected, each with the reason.
 fn rejected_forms() -> Vec<(&'static str, RejectionReason)> {
     let field_error = |error| RejectionReason::Field(error);
-    let (kind, id) = (RuleKind::Content, "cake");
+    let kind = RuleKind::Content;
+    let id = "cake";
     vec![
         ("change=keyword", field_error(PreferenceError::WordBlank)),
         ("change=keyword&word=long", field_error(PreferenceError::WordTooLong)),

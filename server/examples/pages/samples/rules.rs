@@ -19,8 +19,10 @@ use super::{
 
 /// Renders every page; `id` is a user rule's id.
 pub(super) fn render_pages(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
-    let (few_rules, many_rules) = (sample_documents(id)?, [document_with_many_rules()?]);
-    let (kind, blank_form) = (RuleKind::Override, NewRuleForm::default());
+    let few_rules = sample_documents(id)?;
+    let many_rules = [document_with_many_rules()?];
+    let kind = RuleKind::Override;
+    let blank_form = NewRuleForm::default();
     let reason = RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() });
     let rejection = Some(reason.text(id, layout.language));
     let default_view = RulesView::default();
@@ -197,7 +199,8 @@ fn render_trials(
 
 /// Returns a step for a rule that did not match, or whose evaluation takes too much work.
 fn failed_step(reason: Option<FailureReason>) -> RuleStep<RuleRef> {
-    let (scope, kind) = (RuleScope::Global, RuleKind::Override);
+    let scope = RuleScope::Global;
+    let kind = RuleKind::Override;
     RuleStep {
         rule: RuleRef { scope, kind, id: ".m.rule.roomnotif".to_owned() },
         outcome: StepOutcome::Failed,

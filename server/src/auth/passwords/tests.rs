@@ -32,7 +32,8 @@ async fn a_hash_with_weaker_parameters_is_verified_and_needs_a_rehash() {
         password_hash.to_string()
     };
     let passwords = Passwords::new(None);
-    let (argon2id, version) = (Algorithm::Argon2id, Version::V0x13);
+    let argon2id = Algorithm::Argon2id;
+    let version = Version::V0x13;
     for (hash, is_weak) in [
         (hash_with(argon2id, version, 19 * 1024, 2), false),
         (hash_with(argon2id, version, 20 * 1024, 3), false),

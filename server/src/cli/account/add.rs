@@ -54,7 +54,8 @@ impl Add {
         let role_suffix = detail.as_ref().map_or_else(String::new, |role| format!(", {role}"));
         let event =
             NewAuditEvent { detail, ..NewAuditEvent::for_command(now, AuditKind::AccountAdd) };
-        let (events, email) = (event.into(), email.map(Email::Verified));
+        let events = event.into();
+        let email = email.map(Email::Verified);
         let account = store.create_account(&events, now, name, email, hash, role).await?;
         writeln!(stdout(), "account {} added, id {}{role_suffix}", account.name, account.id)?;
         print_password(generated_password)

@@ -23,7 +23,9 @@ impl<'a> AccountSelector<'a> {
     fn parse(argument: &'a str, config: &Config) -> Result<Self, CliError> {
         let base_url = config.base_url();
         let server_name = config.server_name_for(&base_url);
-        let (mut name, mut id, mut email) = (None, None, None);
+        let mut name = None;
+        let mut id = None;
+        let mut email = None;
         if let Some(user) = argument.strip_prefix('@') {
             let localpart = matrix::localpart(argument, server_name);
             if let (None, Some((_, other_server))) = (localpart, user.split_once(':')) {

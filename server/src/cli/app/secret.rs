@@ -29,7 +29,8 @@ pub(in crate::cli) struct Secret {
 impl Secret {
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         let stored_app = find_app(store, &self.id).await?;
-        let (app, title) = (&stored_app.app, format_title(&stored_app.app));
+        let app = &stored_app.app;
+        let title = format_title(&stored_app.app);
         if app.properties.registered_by.is_first_party() {
             return Err(format!("app {title} is part of belfry and has no secret").into());
         }

@@ -6,9 +6,7 @@ use tokio::net::lookup_host;
 
 use super::proxy;
 use super::report::Report;
-use super::server::{
-    RunningServer, get_path, is_healthy, parse_json, summarise, verify_diagnostics,
-};
+use super::server::{RunningServer, get_path, parse_json, summarise, verify_diagnostics};
 use crate::cli::http_client::{CertificateCheck, GetError, Response};
 use crate::config::{BaseUrl, Config};
 use crate::diagnostics_key::{Challenge, DiagnosticsPurpose};
@@ -26,7 +24,8 @@ pub(super) async fn check(
 ) {
     let base_url = config.base_url();
     let url = base_url.as_url();
-    let (host, port) = (base_url.host().trim_matches(['[', ']']), url.port_or_known_default());
+    let host = base_url.host().trim_matches(['[', ']']);
+    let port = url.port_or_known_default();
     if let Err(error) = lookup_host((host, port.unwrap_or_default())).await {
         let fix = "correct base_url, or add the name to the DNS";
         report.fail("base_url", format!("{host} cannot be resolved: {error}"), fix);
@@ -58,7 +57,8 @@ pub(super) async fn check(
             report.ok("base_url", format!("{base_url} reaches this server"));
             return proxy::check(config, &received_request, response.local_address, report);
         }
-        if attempt == MAX_ATTEMPTS || running_server.key.is_err() || !is_healthy(&response) {
+        let is_redirect = response.status.is_redirection();
+        if attempt == MAX_ATTEMPTS || running_server.key.is_err() || is_redirect {
             report_other_server(config, &response, running_server.key.is_ok(), report).await;
             break;
         }

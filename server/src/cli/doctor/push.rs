@@ -70,8 +70,10 @@ async fn check_with_store(
     key_path: &Path,
     report: &mut Report,
 ) -> Result<Vec<String>, StoreError> {
-    let (schema, access) = (SchemaPolicy::Require, Access::Read);
-    let (database, now) = (config.database(), SystemClock.now());
+    let schema = SchemaPolicy::Require;
+    let access = Access::Read;
+    let database = config.database();
+    let now = SystemClock.now();
     let options = Options { schema, access, ..config.store };
     let store = Store::open(&database, &options, now).await?;
     let keys = store.vapid_key_uses().await?;

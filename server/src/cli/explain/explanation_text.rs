@@ -112,7 +112,8 @@ fn describe_failure(condition: &ConditionKind, actual_value: Option<&Value>) -> 
             None => "the power levels are unknown; use --room".to_owned(),
         },
         ConditionKind::TimeAndDay(condition) => {
-            let (zone, intervals) = (condition.time_zone(), to_json(&condition.intervals()));
+            let zone = condition.time_zone();
+            let intervals = to_json(&condition.intervals());
             let time = actual_value.map(to_json).unwrap_or_default();
             format!("the time in {zone} is {time}, expected {intervals}")
         }

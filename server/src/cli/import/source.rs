@@ -60,7 +60,8 @@ impl AccountSource {
     /// Checks every line and returns the number of accounts. If lines are invalid, prints messages
     /// about the first of them and returns an error.
     pub(super) fn validate(&mut self) -> Result<u64, CliError> {
-        let (mut account_count, mut invalid_lines) = (0, 0);
+        let mut account_count = 0;
+        let mut invalid_lines = 0;
         let mut lines = self.lines()?;
         while let Some(line) = lines.next()? {
             match line {

@@ -47,7 +47,8 @@ impl Log {
         let mut table = Table::new(&HEADERS, self.json);
         print(&table.format_page(&deliveries, to_columns, to_json))?;
         if let (Some(event_id), true) = (&self.event, deliveries.is_empty()) {
-            let (event_id, name) = (escape(event_id), &account.name);
+            let event_id = escape(event_id);
+            let name = &account.name;
             print_message(format_args!("belfry: no delivery of {event_id} to {name} is recorded"));
         }
         if has_more && self.limit.is_none() {

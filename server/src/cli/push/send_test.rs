@@ -100,7 +100,8 @@ impl SendTest {
                 Err(reason) => (false, format!("not sent: {reason}")),
             };
             undelivered_count += usize::from(!is_delivered);
-            let (id, origin) = (row.receiver.id, &row.receiver.origin);
+            let id = row.receiver.id;
+            let origin = &row.receiver.origin;
             let app = format_app(row);
             print(&format!("{}\n", escape(&format!("{id} {app}, {origin}: {result}"))))?;
         }
@@ -203,8 +204,8 @@ impl TestState {
                      {until}; belfry doctor --push shows whether it responds"
                 ),
                 (None, None) => format!(
-                    "not sent within {}: no server sends messages; start belfry serve with this \
-                     database and push.contact",
+                    "no result within {}: an attempt may take 10 seconds, or no server sends \
+                     messages: start belfry serve with this database and push.contact",
                     duration::format_seconds(wait)
                 ),
             },

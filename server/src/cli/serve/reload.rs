@@ -46,8 +46,8 @@ fn apply_settings(state: &AppState, config: &Config) {
     for change in &limit_changes {
         tracing::info!(change, "SIGHUP: setting changed");
     }
-    let (running_settings, loaded_settings) =
-        (state.setting_digests.load(), SettingDigests::new(config));
+    let running_settings = state.setting_digests.load();
+    let loaded_settings = SettingDigests::new(config);
     let mut pending_keys = loaded_settings.changes_since(&running_settings);
     pending_keys.retain(|key| !is_reloaded(key));
     for key in &pending_keys {

@@ -25,7 +25,8 @@ impl StopSignals {
     pub(super) fn handle() -> Result<Self, CliError> {
         let mut terminate_signal = signal(SignalKind::terminate())?;
         let mut interrupt_signal = signal(SignalKind::interrupt())?;
-        let (stop, interrupt) = (CancellationToken::new(), CancellationToken::new());
+        let stop = CancellationToken::new();
+        let interrupt = CancellationToken::new();
         let signals = Self { stop: stop.clone(), interrupt: interrupt.clone() };
         tokio::spawn(async move {
             loop {

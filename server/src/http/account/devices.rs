@@ -21,7 +21,7 @@ use crate::http::respond::{redirect_with_notice, render_large_page, respond, wit
 use crate::pages::{self, AccountSection, DevicesPage, ListedDelivery, Notice, device_test_text};
 use crate::paths::{ACCOUNT_DEVICES, with_language};
 
-/// The number of deliveries on the page.
+/// Number of deliveries on the page.
 const MAX_DELIVERIES: i64 = 20;
 
 /// `GET /oauth/account/devices`: redirects to the sign-in page unless the browser is signed in.
@@ -82,7 +82,8 @@ async fn send_test(
     account: &Account,
     id: i64,
 ) -> Result<Notice, SubmitError<LimitExceeded>> {
-    let (store, now) = (&session.state.store, session.state.clock.now());
+    let store = &session.state.store;
+    let now = session.state.clock.now();
     let devices = store.live_receivers(account.id, now).await?;
     let device = devices
         .iter()
@@ -104,7 +105,8 @@ async fn render_devices_page(
     account: &Account,
     retry_after: Option<Duration>,
 ) -> Result<Response, PageError> {
-    let (store, now) = (&session.state.store, session.state.clock.now());
+    let store = &session.state.store;
+    let now = session.state.clock.now();
     // Read before the devices, so that a delivery that is listed as finished also counts as its
     // device's last one.
     let log = store.delivery_log(account.id, None, MAX_DELIVERIES).await?;

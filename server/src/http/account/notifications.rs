@@ -106,7 +106,8 @@ pub(super) async fn save_preference(
         change if change.is_removal() => Notice::Removed,
         _ => Notice::Saved,
     };
-    let (change_copy, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
+    let change_copy = change.clone();
+    let limits = session.state.config.rules.new_rule_limits();
     let apply = move |document: &mut RuleDocument| change_copy.apply(document, limits);
     change_ruleset(session, account, scope, apply).await?;
     Ok((change, notice))
@@ -119,7 +120,8 @@ pub(super) async fn change_ruleset(
     scope: &RuleScope,
     change: impl Fn(&mut RuleDocument) -> Result<(), RuleError> + Send + Sync + 'static,
 ) -> Result<(), SubmitError<RejectionReason>> {
-    let (writer, now) = (&session.state.rule_writer, session.state.clock.now());
+    let writer = &session.state.rule_writer;
+    let now = session.state.clock.now();
     let result = writer.change_document(account.id, scope.clone(), now, change).await;
     result.map_err(|error| match error {
         RuleWriteError::Rejected(error) => SubmitError::Rejected(RejectionReason::Rules(error)),
@@ -160,7 +162,8 @@ async fn render_notifications_page(
     let rulesets = load_rulesets(session, account).await?;
     let empty_document = RuleDocument::new(view.scope());
     let document = rulesets.document(&view.scope()).unwrap_or(&empty_document);
-    let (csrf, now) = (session.csrf_token(), session.state.clock.now());
+    let csrf = session.csrf_token();
+    let now = session.state.clock.now();
     let mut nav = session.nav(AccountSection::Notifications);
     // The notice is shown in the part that was changed, and not again after a rejected form.
     let notice = nav.notice.take_if(|_| view.part.is_some() || rejected_form.is_some());

@@ -28,10 +28,12 @@ async fn render_account_page(
 ) -> Result<Response, PageError> {
     let lang = session.lang;
     let account = session.require_account(AccountSection::Overview)?;
-    let (store, now) = (&session.state.store, session.state.clock.now());
+    let store = &session.state.store;
+    let now = session.state.clock.now();
     let mut apps = store.authorized_apps(account.id, now).await?;
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
-    let (page, app_count) = (PageNumber::from_query(query), apps.len());
+    let page = PageNumber::from_query(query);
+    let app_count = apps.len();
     let mut listed_apps = Vec::new();
     for mut app in apps.drain(page.entry_range(app_count)) {
         app.scopes = std::mem::take(&mut app.scopes).effective_for_role(Some(account.role));
@@ -70,7 +72,8 @@ async fn load_removed_app_name(
     session: &BrowserSession,
     query: &Pairs,
 ) -> Result<Option<String>, PageError> {
-    let (app, proof) = (last_value(query, "app"), last_value(query, "proof"));
+    let app = last_value(query, "app");
+    let proof = last_value(query, "proof");
     if Sha256Digest::compute(proof) != Sha256Digest::compute(&session.link_proof(app)) {
         return Ok(None);
     }
@@ -110,7 +113,8 @@ pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageF
         let account = session.require_account_for_form(AccountSection::Overview, &pairs)?;
         if let Some(lookup_key) = LookupKey::from_text(last_value(&pairs, "token")) {
             let events = session.audit.success_event(AuditKind::TokenRevoke).into();
-            let (store, now) = (&session.state.store, session.state.clock.now());
+            let store = &session.state.store;
+            let now = session.state.clock.now();
             store.revoke_account_token(&events, account.id, lookup_key, now).await?;
         }
         redirect_with_notice(&session, ACCOUNT, Notice::TokenRevoked)

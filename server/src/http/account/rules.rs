@@ -24,7 +24,8 @@ use crate::paths::with_parameters;
 pub(crate) async fn get_rules_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Rules)?;
-        let (view, new_rule) = (RulesView::from_query(&query), NewRuleForm::default());
+        let view = RulesView::from_query(&query);
+        let new_rule = NewRuleForm::default();
         render_rules_page(&session, account, StatusCode::OK, &view, None, new_rule).await
     }
     .await;
@@ -122,7 +123,8 @@ async fn set_rule_enabled(
     rule: &RuleRef,
     is_enabled: bool,
 ) -> Result<Response, PageError> {
-    let (kind, id) = (rule.kind, rule.id.clone());
+    let kind = rule.kind;
+    let id = rule.id.clone();
     let change = move |document: &mut RuleDocument| document.set_enabled(kind, &id, is_enabled);
     match change_ruleset(session, account, &rule.scope, change).await {
         Ok(()) => redirect_to_rule(session, view, rule, Notice::Saved),
@@ -138,7 +140,8 @@ async fn delete_rule(
     view: &RulesView,
     rule: &RuleRef,
 ) -> Result<Response, PageError> {
-    let (kind, id) = (rule.kind, rule.id.clone());
+    let kind = rule.kind;
+    let id = rule.id.clone();
     let change = move |document: &mut RuleDocument| document.remove(kind, &id);
     match change_ruleset(session, account, &rule.scope, change).await {
         Ok(())
@@ -172,7 +175,8 @@ async fn render_rejected_change(
 ) -> Result<Response, PageError> {
     let reason = error.into_reason()?;
     let text = reason.text(&rule.id, session.layout(session.lang).language);
-    let (view, new_rule) = (view.after_change(rule), NewRuleForm::default());
+    let view = view.after_change(rule);
+    let new_rule = NewRuleForm::default();
     render_rules_page(session, account, rejection_status(&reason), &view, Some(text), new_rule)
         .await
 }

@@ -196,7 +196,8 @@ async fn replace_password(
     let hash_result = session.state.passwords.hash(new_password).await;
     let hash = hash_result.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))?;
     let events = session.audit.success_event(AuditKind::PasswordChange).into();
-    let (store, now) = (&session.state.store, session.state.clock.now());
+    let store = &session.state.store;
+    let now = session.state.clock.now();
     let current_session = session.hashed_cookie().lookup_key;
     match store.change_password(&events, verified_account, &hash, current_session, now).await? {
         WriteOutcome::Written => Ok(()),
@@ -234,7 +235,8 @@ async fn confirm_password(
     password: Secret,
     kind: Option<AuditKind>,
 ) -> Result<AuthenticationProof, VerifyError> {
-    let (guess, lookup) = (Guess::Confirmation(account), ready(Ok(Some(account.clone()))));
+    let guess = Guess::Confirmation(account);
+    let lookup = ready(Ok(Some(account.clone())));
     session.state.authenticator().verify(guard, guess, kind, lookup, password).await
 }
 
@@ -268,8 +270,8 @@ pub(crate) async fn end_other_sessions(
 ) -> Response {
     let result = async {
         let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
-        let (current_session, now) =
-            (session.hashed_cookie().lookup_key, session.state.clock.now());
+        let current_session = session.hashed_cookie().lookup_key;
+        let now = session.state.clock.now();
         let store = &session.state.store;
         let events = remote_sign_out_events(&session);
         store.end_other_sessions(&events, account.id, current_session, now).await?;
@@ -302,12 +304,13 @@ async fn submit_deletion_form(
     pairs: &Pairs,
 ) -> Result<Response, SubmitError<Vec<SecurityFormError>>> {
     let account = session.require_account_for_form(AccountSection::Security, pairs)?;
-    let (password, kind) =
-        (Secret::new(last_value(pairs, "password")), AuditKind::AccountDeleteRequest);
+    let password = Secret::new(last_value(pairs, "password"));
+    let kind = AuditKind::AccountDeleteRequest;
     let proof = confirm_password(session, guard, account, password, Some(kind))
         .await
         .map_err(|error| password_rejection(error, SecurityFormError::Deletion))?;
-    let (store, events) = (&session.state.store, session.audit.success_event(kind).into());
+    let store = &session.state.store;
+    let events = session.audit.success_event(kind).into();
     let delete_at = expiry_after(session.state.clock.now(), DELETION_DELAY);
     match store.request_account_deletion(&events, &proof.account, delete_at).await? {
         // The page shows when the account is deleted.

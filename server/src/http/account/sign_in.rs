@@ -119,8 +119,8 @@ async fn submit_sign_in(
     guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
-    let (request_handle, name) =
-        (last_value(pairs, "request"), last_value(pairs, "username").trim());
+    let request_handle = last_value(pairs, "request");
+    let name = last_value(pairs, "username").trim();
     if let Err(error) = session.check_form(pairs) {
         // A double submit: the first submission replaced the cookie that the CSRF token is derived
         // from. The redirect changes nothing, so no CSRF token is required.
@@ -185,7 +185,8 @@ pub(super) async fn start_session(
     request_handle: &str,
     proof: AuthenticationProof,
 ) -> Result<Option<Response>, PageError> {
-    let (old_cookie, account_id) = (session.hashed_cookie(), proof.account.id);
+    let old_cookie = session.hashed_cookie();
+    let account_id = proof.account.id;
     let lang = pending.map_or(session.lang, PendingAuthorization::lang);
     if session.sign_in(proof, lang).await? == SignInOutcome::Rejected {
         return Ok(None);

@@ -157,7 +157,8 @@ async fn authenticate_double_submit(
     if errors.field_errors != [NAME_TAKEN] {
         return Ok(None);
     }
-    let (state, name) = (&session.state, &*sign_up.username);
+    let state = &session.state;
+    let name = &*sign_up.username;
     let is_new = |account: &Account| {
         let age = state.clock.now().duration_since(account.created_at);
         age < DOUBLE_SUBMIT_WINDOW && account.disabled_at.is_none()
@@ -165,7 +166,8 @@ async fn authenticate_double_submit(
     let Some(account) = state.store.account_by_name(name).await?.filter(is_new) else {
         return Ok(None);
     };
-    let (guess, lookup) = (Guess::SignIn(name), ready(Ok(Some(account))));
+    let guess = Guess::SignIn(name);
+    let lookup = ready(Ok(Some(account)));
     let password = sign_up.password.clone();
     match state.authenticator().verify(guard, guess, None, lookup, password).await {
         Ok(proof) => Ok(Some(proof)),

@@ -123,7 +123,8 @@ async fn evaluate_message(
     let start = Instant::now();
     let slot = state.evaluation_pool.enter_for_account(account.id)?;
     let user_id = matrix::user_id(&account.name, state.server_name());
-    let (rulesets, now) = (rulesets.clone(), state.clock.now());
+    let rulesets = rulesets.clone();
+    let now = state.clock.now();
     let evaluate =
         move || EffectiveRules::new(&user_id, rulesets.documents()).run_trial(&message, now);
     let result = slot.run(evaluate).await?;

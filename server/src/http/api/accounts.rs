@@ -48,8 +48,8 @@ pub(crate) async fn sign_up(
         SignUpError::Busy(error) => error.into(),
         SignUpError::Store(error) => error.into(),
     })?;
-    let (tokens, events) =
-        (state.token_issuer(), audit.success_event(AuditKind::TokenIssue).into());
+    let tokens = state.token_issuer();
+    let events = audit.success_event(AuditKind::TokenIssue).into();
     let account_id = proof.account.id;
     let token = tokens.issue(&events, app.id, account_id, app.sign_up_scopes()).await?;
     state.metrics.authentication.tokens.sign_up.inc();
@@ -70,7 +70,8 @@ pub(crate) async fn verify_credentials(
 /// Returns Mastodon's `Account`. Belfry has no profiles, so most fields have the values of a new
 /// account.
 pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
-    let (url, image_url) = (state.profile_url(&account.name), state.avatar_url());
+    let url = state.profile_url(&account.name);
+    let image_url = state.avatar_url();
     // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
     // Only public roles are listed.

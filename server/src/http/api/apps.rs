@@ -78,8 +78,8 @@ pub(crate) async fn register_app(
     guard.count_app_registration().await?;
     let result = AppRegistration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
     let details = result.map_err(|errors| ApiError::invalid_app(&errors, language))?;
-    let (events, now) =
-        (guard.audit.success_event(AuditKind::AppRegister).into(), state.clock.now());
+    let events = guard.audit.success_event(AuditKind::AppRegister).into();
+    let now = state.clock.now();
     let (app, secret) = state.store.create_app(&events, now, details, Registrar::Api).await?;
     Ok(Json(Application::new(&state, app, Some(&secret))))
 }

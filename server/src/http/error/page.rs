@@ -68,7 +68,8 @@ impl PageError {
 
     /// Returns the response to a client that accepts JSON but not HTML.
     pub(crate) fn into_json(self) -> Response {
-        let (status, text) = (self.status(), self.to_string());
+        let status = self.status();
+        let text = self.to_string();
         match self {
             Self::OAuth(error) => oauth_response(&error, &text),
             Self::Common(error) => error.into_response(),
@@ -77,7 +78,7 @@ impl PageError {
     }
 }
 
-/// Reason why a form had no effect.
+/// The reason why a form had no effect.
 pub(crate) enum SubmitError<R> {
     /// The page shows the form again, with the reason.
     Rejected(R),

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use axum::http::{Method, Uri};
 use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
-use belfry_core::limits::{Bucket, CountMode, Network, RateLimitDecision};
+use belfry_core::limits::{Bucket, Buckets, CountMode, Network, RateLimitDecision};
 use belfry_store::Account;
 
 use crate::app::AppState;
@@ -24,6 +25,8 @@ use crate::limits::ActiveLimits;
 pub struct AbuseGuard {
     state: Arc<AppState>,
     network: Network,
+    /// The request, which the rate limits have counted.
+    request: (Method, Uri),
     /// Records the audit events of the request.
     pub(crate) audit: RequestAudit,
     /// Receives the decision for the response headers.
@@ -36,12 +39,19 @@ pub struct AbuseGuard {
 impl AbuseGuard {
     /// Creates a guard for a client at `address`.
     pub fn new(state: Arc<AppState>, address: IpAddr) -> Self {
-        Self::from_audit(RequestAudit::new(state, address), GuardDecisionSlot::default())
+        let audit = RequestAudit::new(state, address);
+        Self::from_audit(audit, (Method::GET, Uri::default()), GuardDecisionSlot::default())
     }
 
-    fn from_audit(audit: RequestAudit, decision_slot: GuardDecisionSlot) -> Self {
-        let (state, network) = (Arc::clone(&audit.state), Network::from_address(audit.address));
-        Self { state, network, audit, decision_slot, is_counted: AtomicBool::new(false) }
+    fn from_audit(
+        audit: RequestAudit,
+        request: (Method, Uri),
+        decision_slot: GuardDecisionSlot,
+    ) -> Self {
+        let state = Arc::clone(&audit.state);
+        let network = Network::from_address(audit.address);
+        let is_counted = AtomicBool::new(false);
+        Self { state, network, request, audit, decision_slot, is_counted }
     }
 
     /// Checks the limit on wrong client secrets before a secret is verified. Nothing is counted, so
@@ -98,7 +108,7 @@ impl AbuseGuard {
     /// lookups that reveal an account use up the limit.
     pub async fn refund_name_lookup(&self) {
         let limits = self.state.limits.active();
-        let buckets = limits.table.sign_up_buckets(self.network);
+        let buckets = self.sign_up_buckets(&limits);
         let _ = self.apply_limits(&limits, CountMode::Refund, &buckets).await;
         // After the refund nothing is counted, so the headers have nothing to report.
         drop(self.decision_slot.take());
@@ -108,8 +118,12 @@ impl AbuseGuard {
     /// sign-up endpoint. Limits that apply to every request have already counted it.
     pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
-        self.apply_limits(&limits, CountMode::Check, &limits.table.sign_up_buckets(self.network))
-            .await
+        self.apply_limits(&limits, CountMode::Check, &self.sign_up_buckets(&limits)).await
+    }
+
+    fn sign_up_buckets<'a>(&self, limits: &'a ActiveLimits) -> Buckets<'a> {
+        let (method, uri) = &self.request;
+        limits.table.sign_up_buckets(method.as_str(), uri.path(), self.network)
     }
 
     /// Counts, checks or refunds an attempt, depending on `mode`.
@@ -189,7 +203,8 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
         let Ok(audit) = RequestAudit::from_request_parts(parts, state).await;
         let decision_slot =
             parts.extensions.get::<GuardDecisionSlot>().cloned().unwrap_or_default();
-        Ok(Self::from_audit(audit, decision_slot))
+        let request = (parts.method.clone(), parts.uri.clone());
+        Ok(Self::from_audit(audit, request, decision_slot))
     }
 }
 

@@ -28,7 +28,8 @@ pub(crate) struct RequestAudit {
 impl RequestAudit {
     /// Returns the context for audit events of the current request, which came from `address`.
     pub(crate) fn new(state: Arc<AppState>, address: IpAddr) -> Self {
-        let (request_id, origin) = (RequestContext::current_id(), AuditOrigin::Client);
+        let request_id = RequestContext::current_id();
+        let origin = AuditOrigin::Client;
         Self { state, address, request_id, origin }
     }
 
@@ -41,7 +42,8 @@ impl RequestAudit {
     pub(crate) fn success_event(&self, kind: AuditKind) -> NewAuditEvent {
         let address = self.state.audit.recorded_address(self.address);
         let client = Some(AuditClient { address, request_id: self.request_id });
-        let (at, outcome) = (self.state.clock.now(), AuditOutcome::Success);
+        let at = self.state.clock.now();
+        let outcome = AuditOutcome::Success;
         NewAuditEvent { at, kind, outcome, origin: self.origin, client, detail: None }
     }
 

@@ -38,7 +38,7 @@ pub struct Peer(pub SocketAddr);
 /// The client of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    /// The time of the request.
+    /// Time of the request.
     pub(crate) now: Timestamp,
     /// The peer's address; behind a trusted proxy, the address that it forwards.
     pub(crate) address: IpAddr,

@@ -18,7 +18,7 @@ use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::extract::body::FullBody;
 
-/// The maximum size of a page form, in bytes.
+/// Maximum size of a page form, in bytes.
 const MAX_PAGE_FORM_BYTES: usize = 64 * 1024;
 
 /// The fields of a body. Not `Debug`, because they may contain secrets.

@@ -29,7 +29,7 @@ pub(crate) struct Requester {
     pub(crate) token_key: Option<LookupKey>,
     /// The scopes of the token; `None` for an application service, which needs none.
     scopes: Option<Scopes>,
-    /// The time at which the request was authenticated.
+    /// Time at which the request was authenticated.
     pub(crate) now: Timestamp,
 }
 

@@ -189,7 +189,8 @@ impl BrowserSession {
         let delete_at = self.account().and_then(|account| account.delete_at);
         let deletion =
             delete_at.map(|delete_at| PendingDeletion { delete_at, csrf: self.csrf_token() });
-        let (lang, notice) = (self.lang, self.notice);
+        let lang = self.lang;
+        let notice = self.notice;
         let links_devices = self.state.delivery.is_some();
         AccountNav { section, lang, notice, removed_app: None, deletion, links_devices }
     }
@@ -235,7 +236,8 @@ impl BrowserSession {
         };
         let cookie = random::split_token(now);
         let events = self.audit.success_event(AuditKind::SignIn).into();
-        let (store, version) = (&self.state.store, account.credential_version);
+        let store = &self.state.store;
+        let version = account.credential_version;
         let outcome = store.add_session(&events, cookie.hashed_secret(), &session, version).await?;
         if outcome == SignInOutcome::SignedIn {
             self.sign_out().await?;

@@ -123,7 +123,9 @@ async fn run_handler(
     mut router: Router,
 ) -> Response {
     let area = route.area;
-    let (uri, headers, base_url) = (request.uri(), request.headers(), &state.base_url);
+    let uri = request.uri();
+    let headers = request.headers();
+    let base_url = &state.base_url;
     let page_options = route
         .writes_error_pages(headers)
         .then(|| (page_language(uri, headers, base_url), language_link(request.method(), uri)));

@@ -111,7 +111,8 @@ async fn add_pusher(
     existing: Option<&StoredReceiver>,
 ) -> Result<Response, MatrixError> {
     let NewPusher { pusher, endpoint, keys } = new_pusher;
-    let (account_id, now) = (requester.account_id, requester.now);
+    let account_id = requester.account_id;
+    let now = requester.now;
     let ack_token = pusher.requires_ack().then(|| random::split_token(now));
     let device = NewDevice {
         account_id,

@@ -49,6 +49,7 @@ pub(crate) async fn authenticate_client(
     let detail = Some(reason.to_string());
     guard.audit.count(CountedSubject { app: app_id, detail, ..subject });
     guard.count_wrong_client_secret(client_id, app_id).await;
-    let (error, reason) = (OAuthError::InvalidClient, reason.into());
+    let error = OAuthError::InvalidClient;
+    let reason = reason.into();
     Err(OAuthApiError::Undisclosed { error, reason, app: app_id })
 }

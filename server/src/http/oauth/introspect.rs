@@ -33,7 +33,8 @@ pub(crate) async fn introspect(
     let inactive = Ok(Json(json!({ "active": false })));
 
     let Some(secret) = SplitToken::parse(request.token.reveal()) else { return inactive };
-    let (secret, now) = (secret.hashed_secret(), state.clock.now());
+    let secret = secret.hashed_secret();
+    let now = state.clock.now();
     let token = state.store.token(secret).await?;
     let Some(token) = token.filter(|token| token.check_validity(now).is_ok()) else {
         return inactive;

@@ -29,7 +29,8 @@ pub(crate) async fn get_code_page(
             code => SplitToken::parse(code),
         }
         .ok_or(OAuthError::InvalidGrant)?;
-        let (store, now) = (&session.state.store, session.state.clock.now());
+        let store = &session.state.store;
+        let now = session.state.clock.now();
         let viewer = session.account().map(|account| account.id);
         let redeemable_code = store.code(code.hashed_secret()).await?.filter(|stored_code| {
             let grant = &stored_code.grant;

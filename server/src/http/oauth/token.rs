@@ -91,7 +91,8 @@ async fn redeem_code(
     attempt: &RedemptionAttempt<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
     let reject = |reason: GrantError, account_id: Option<i64>| {
-        let (app, detail) = (Some(attempt.app_id), Some(reason.to_string()));
+        let app = Some(attempt.app_id);
+        let detail = Some(reason.to_string());
         let subject = CountedSubject::new(AuditKind::TokenIssue, AuditOutcome::Failure);
         audit.count(CountedSubject { account: account_id, app, detail, ..subject });
         OAuthApiError::Grant(reason)

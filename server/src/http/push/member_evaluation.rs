@@ -31,9 +31,9 @@ pub(super) struct MemberEvaluation {
     request: EvaluateRequest,
     response: EvaluationResponse,
     budget: RequestWorkBudget,
-    /// The time for which `time_and_day` conditions are evaluated.
+    /// Time for which `time_and_day` conditions are evaluated.
     now: Timestamp,
-    /// The number of users evaluated so far.
+    /// Number of users evaluated so far.
     user_count: u64,
     /// `None` if the event is only evaluated.
     target_collector: Option<TargetCollector>,
@@ -77,7 +77,8 @@ impl MemberEvaluation {
                 batch.add_pushers(state, &mut collector.loaded_account_ids).await?;
             }
             if batch.is_full() {
-                let (pool_state, full_batch) = (Arc::clone(state), std::mem::take(&mut batch));
+                let pool_state = Arc::clone(state);
+                let full_batch = std::mem::take(&mut batch);
                 self = slot.run(move || self.add_batch(full_batch, &pool_state)).await?;
                 self.check_target_count(state)?;
             }

@@ -79,7 +79,8 @@ async fn apply_change(
     change: RuleChange,
 ) -> Result<Response, MatrixError> {
     let Requester { account_id, now, .. } = *requester;
-    let (writer, scope) = (&state.rule_writer, change.scope().clone());
+    let writer = &state.rule_writer;
+    let scope = change.scope().clone();
     writer.change_document(account_id, scope, now, move |document| change.apply(document)).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")).into_response())
 }

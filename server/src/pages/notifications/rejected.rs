@@ -44,7 +44,7 @@ pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
     quiet_hours: None,
 };
 
-/// Reason why a form of the notifications page or the rules page was rejected.
+/// The reason why a form of the notifications page or the rules page was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RejectionReason {
     /// A field is invalid.

@@ -61,7 +61,8 @@ mod tests {
     fn a_view_is_restored_from_its_link() {
         let lang = Some(Language::German);
         for scope in ["global", "device/phone", "device/a&b=c%#\u{202e}"] {
-            let (kind, id) = (RuleKind::Room, "!a&b:x".to_owned());
+            let kind = RuleKind::Room;
+            let id = "!a&b:x".to_owned();
             let changed_rule = Some(RuleRef { scope: scope.parse().unwrap(), kind, id });
             let view = RulesView { page: PageNumber::containing(100), changed_rule };
             let path = view.path(lang);

@@ -43,7 +43,8 @@ async fn build_connection(
 
 impl ConnectionServer {
     async fn start() -> Self {
-        let (dir, stop_sender) = (tempfile::tempdir().unwrap(), watch::Sender::new(false));
+        let dir = tempfile::tempdir().unwrap();
+        let stop_sender = watch::Sender::new(false);
         let connection = build_connection(&dir, &stop_sender).await;
         let service = connection.service.clone();
         tokio::time::pause();
@@ -89,7 +90,8 @@ async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
 async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     peer.read_to_end(&mut bytes).await.unwrap();
-    let (mut types, mut remaining) = (Vec::new(), &bytes[..]);
+    let mut types = Vec::new();
+    let mut remaining = &bytes[..];
     while let Some((head, after)) = remaining.split_at_checked(9) {
         types.push(head[3]);
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
@@ -131,7 +133,8 @@ async fn an_http2_connection_is_closed_when_its_requests_are_rejected_repeatedly
     let types = read_frame_types(&mut server.peer).await;
     let elapsed = start.elapsed();
     assert!(elapsed < config::HttpSettings::default().idle_timeout, "{elapsed:?}");
-    let (headers, goaway) = (1, 7);
+    let headers = 1;
+    let goaway = 7;
     let responses: Vec<_> = types.iter().filter(|frame_type| **frame_type == headers).collect();
     assert_eq!(responses.len(), 15, "{types:?}");
     assert!(types.contains(&goaway), "{types:?}");
@@ -304,7 +307,8 @@ impl Http2Peer {
     /// Receives frames until the server pauses or the response ends, and answers pings. Returns the
     /// size of the data, and whether the response has ended.
     async fn receive(&mut self) -> io::Result<(usize, bool)> {
-        let (mut size, mut has_ended) = (0, false);
+        let mut size = 0;
+        let mut has_ended = false;
         let mut head = [0; 9];
         while let Ok(result) =
             timeout(Duration::from_secs(1), self.0.peer.read_exact(&mut head)).await
@@ -334,7 +338,8 @@ impl Http2Peer {
 #[tokio::test]
 async fn a_large_http2_response_may_be_read_slowly() {
     let mut peer = Http2Peer::start().await;
-    let (start, mut received_bytes) = (Instant::now(), 0);
+    let start = Instant::now();
+    let mut received_bytes = 0;
     loop {
         let (size, has_ended) = peer.receive().await.expect("the whole response");
         received_bytes += size;

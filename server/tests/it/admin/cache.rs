@@ -49,7 +49,8 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
 
     for (cache, [hits, misses]) in caches.into_iter().zip(lookups_before) {
         let [hits_after, misses_after] = cache_lookups(&service, cache).await;
-        let (hits, misses) = (hits_after - hits, misses_after - misses);
+        let hits = hits_after - hits;
+        let misses = misses_after - misses;
         assert!(hits + misses >= 1000.0, "{cache}: {hits} hits and {misses} misses");
         assert!(hits / (hits + misses) > 0.95, "{cache}: {hits} hits and {misses} misses");
     }

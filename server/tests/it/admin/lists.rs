@@ -61,7 +61,8 @@ async fn accounts_are_listed_newest_first_in_linked_pages(service: Service) {
         let path = format!("/api/{version}/admin/accounts");
         assert_eq!(list_names(&admin, &path).await, expected);
         let mut next_path = Some(format!("{path}?limit=3&username=&x=y"));
-        let (mut pages, mut previous_path) = (Vec::new(), None);
+        let mut pages = Vec::new();
+        let mut previous_path = None;
         while let Some(path) = next_path {
             pages.push(list_names(&admin, &path).await);
             let response = admin.get(&path).await;

@@ -51,7 +51,8 @@ fn a_postgres_standby_can_be_backed_up() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
-    let (dir, primary) = (tempfile::tempdir().unwrap(), Postgres::start().unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    let primary = Postgres::start().unwrap();
     let dir = dir.path();
     run_successfully(dir, &["account", "add", "alice", "--database", &primary.url()]);
     let standby = primary.start_standby().unwrap();
@@ -65,10 +66,12 @@ fn a_postgres_standby_can_be_backed_up() {
 
 /// Backs up the source while a server uses it, restores into the target, and serves the target.
 async fn assert_an_installation_moves(source: Option<TestDatabase>, target: Option<TestDatabase>) {
-    let (old_dir, new_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (old_dir, new_dir) = (old_dir.path(), new_dir.path());
-    let (source_flags, target_flags) =
-        (database_flags(source.as_ref()), database_flags(target.as_ref()));
+    let old_dir = tempfile::tempdir().unwrap();
+    let new_dir = tempfile::tempdir().unwrap();
+    let old_dir = old_dir.path();
+    let new_dir = new_dir.path();
+    let source_flags = database_flags(source.as_ref());
+    let target_flags = database_flags(target.as_ref());
     run_with_flags(old_dir, &["account", "add", "alice"], &source_flags);
     let server =
         ServerProcess::start(old_dir, &source_flags.iter().map(String::as_str).collect::<Vec<_>>());
@@ -155,7 +158,8 @@ async fn an_installation_moves_from_postgres_to_sqlite() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn restoring_with_revoke_tokens_invalidates_every_token() {
-    let (old_dir, new_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let old_dir = tempfile::tempdir().unwrap();
+    let new_dir = tempfile::tempdir().unwrap();
     add_account(old_dir.path(), "alice");
     let token = run_successfully(old_dir.path(), &["token", "issue", "alice", "--scopes", "push"]);
     run_successfully(old_dir.path(), &["backup", "copy.db"]);

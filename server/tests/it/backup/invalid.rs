@@ -228,7 +228,8 @@ async fn a_database_with_a_row_that_cannot_be_read_is_not_backed_up() {
     let change = "update accounts set created_at = -9223372036854775808 where id = 1";
     connect_sqlite(&source.database).execute_batch(change).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let (file, existing_file) = (dir.path().join("backup"), ExistingFile::Reject);
+    let file = dir.path().join("backup");
+    let existing_file = ExistingFile::Reject;
     let outcome =
         create_backup(&source.database, &options(), &file, existing_file, now(), None).await;
     let error = outcome.unwrap_err().to_string();
@@ -433,7 +434,8 @@ async fn the_database_itself_is_not_overwritten() {
     let link = path.with_file_name("link");
     std::os::unix::fs::symlink(path, &link).unwrap();
     for file in [path, &link] {
-        let (database, existing_file) = (&source.database, ExistingFile::Replace);
+        let database = &source.database;
+        let existing_file = ExistingFile::Replace;
         let outcome = create_backup(database, &options(), file, existing_file, now(), None).await;
         assert!(matches!(outcome, Err(BackupError::IsDatabase(_))));
     }
@@ -444,7 +446,8 @@ async fn the_database_itself_is_not_overwritten() {
 async fn a_directory_that_cannot_be_written_is_reported() {
     let source = TestDatabase::sqlite();
     drop(source.open().await);
-    let (file, existing_file) = (Path::new("/proc/nowhere/backup"), ExistingFile::Reject);
+    let file = Path::new("/proc/nowhere/backup");
+    let existing_file = ExistingFile::Reject;
     let outcome =
         create_backup(&source.database, &options(), file, existing_file, now(), None).await;
     let error = outcome.unwrap_err().to_string();

@@ -41,12 +41,15 @@ pub(super) fn new_account(id: i64) -> Account {
 /// contain exactly the events of its accounts, although it reads accounts first and events later.
 async fn assert_a_backup_is_consistent_under_load(database: TestDatabase) {
     let store = database.open().await;
-    let (next_id, written_accounts) = (Arc::new(AtomicI64::new(1)), Arc::new(AtomicI64::new(0)));
+    let next_id = Arc::new(AtomicI64::new(1));
+    let written_accounts = Arc::new(AtomicI64::new(0));
     let is_stopped = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
-        let (store, is_stopped) = (store.clone(), Arc::clone(&is_stopped));
-        let (next_id, written_accounts) = (Arc::clone(&next_id), Arc::clone(&written_accounts));
+        let store = store.clone();
+        let is_stopped = Arc::clone(&is_stopped);
+        let next_id = Arc::clone(&next_id);
+        let written_accounts = Arc::clone(&written_accounts);
         writers.spawn(async move {
             while !is_stopped.load(Ordering::SeqCst) {
                 let entry = NewAuditEvent::for_command(now(), AuditKind::AccountAdd);
@@ -71,7 +74,8 @@ async fn assert_a_backup_is_consistent_under_load(database: TestDatabase) {
         }
     };
     let database = &database.database;
-    let (existing_file, report) = (ExistingFile::Reject, Some(&mut report as ProgressCallback<'_>));
+    let existing_file = ExistingFile::Reject;
+    let report = Some(&mut report as ProgressCallback<'_>);
     create_backup(database, &options(), &file, existing_file, now(), report).await.unwrap();
     let next_id_after = next_id.load(Ordering::SeqCst);
     is_stopped.store(true, Ordering::SeqCst);
@@ -123,7 +127,8 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     // Longer than the timeouts: the server waits for this client within a statement.
     let mut delay = |_: Progress| std::thread::sleep(Duration::from_millis(300));
     let database = &database.database;
-    let (existing_file, report) = (ExistingFile::Reject, Some(&mut delay as ProgressCallback<'_>));
+    let existing_file = ExistingFile::Reject;
+    let report = Some(&mut delay as ProgressCallback<'_>);
     create_backup(database, &options(), &file, existing_file, now(), report).await.unwrap();
 
     drop(store);

@@ -224,7 +224,8 @@ fn to_sorted_json(rows: Vec<Map<String, Value>>) -> Vec<String> {
 
 #[tokio::test]
 async fn a_restored_sqlite_database_has_every_row() {
-    let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
+    let source = TestDatabase::sqlite();
+    let target = TestDatabase::sqlite();
     fill_tables(&source).await;
     let expected = read_rows(&source).await;
     assert!(expected.len() >= 8 && expected.values().all(|rows| rows.len() == STRINGS.len()));
@@ -249,7 +250,8 @@ async fn a_restored_sqlite_database_has_every_row() {
 /// The owner may have cancelled the deletion after the backup.
 #[tokio::test]
 async fn a_restore_postpones_the_deletion_of_accounts() {
-    let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
+    let source = TestDatabase::sqlite();
+    let target = TestDatabase::sqlite();
     drop(source.open().await);
     let restored_at = super::now().as_second();
     let day = 86_400;
@@ -278,7 +280,8 @@ fn schema_statements(database: &TestDatabase) -> Vec<Option<String>> {
 #[tokio::test]
 async fn rows_moved_to_postgres_and_back_are_unchanged() {
     let Some(postgres) = TestDatabase::postgres().await else { return };
-    let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
+    let source = TestDatabase::sqlite();
+    let target = TestDatabase::sqlite();
     fill_tables(&source).await;
     let expected = read_rows(&source).await;
     let dir = tempfile::tempdir().unwrap();

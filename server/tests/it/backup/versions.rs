@@ -49,7 +49,8 @@ fn count_and_checksum(connection: &Connection, table: &str) -> (i64, String) {
     let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
     let column_count = select.column_count();
     let mut rows = select.query([]).unwrap();
-    let (mut count, mut sum) = (0, [0_u8; 32]);
+    let mut count = 0;
+    let mut sum = [0_u8; 32];
     while let Some(row) = rows.next().unwrap() {
         let mut input = Vec::new();
         for column in 0..column_count {
@@ -96,7 +97,8 @@ fn change_backup(file: &Path, sql: &str) {
 /// unreadable.
 #[tokio::test]
 async fn a_backup_in_the_defined_format_is_restored() {
-    let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
+    let source = TestDatabase::sqlite();
+    let target = TestDatabase::sqlite();
     fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
@@ -160,7 +162,8 @@ async fn assert_a_backup_from_an_older_version_is_migrated(target: TestDatabase)
     let tokens = RestoredTokens::Keep;
     try_restore_with(&next_release_options(), &file, &target.database, tokens).await.unwrap();
 
-    let (before, mut after) = (read_rows(&source).await, read_rows(&target).await);
+    let before = read_rows(&source).await;
+    let mut after = read_rows(&target).await;
     assert_eq!(after.remove("notes"), Some(Vec::new()));
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
     for (table, rows) in after {

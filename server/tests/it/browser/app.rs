@@ -62,7 +62,8 @@ impl App {
         let app = post_form(&format!("{server_url}/api/v1/apps"), &fields).await;
         let string_field =
             |key: &str| app[key].as_str().unwrap_or_else(|| panic!("{app}")).to_owned();
-        let (id, secret) = (string_field("client_id"), string_field("client_secret"));
+        let id = string_field("client_id");
+        let secret = string_field("client_secret");
         let callbacks = Mutex::new(callbacks);
         Self { server_url: server_url.to_owned(), url, redirect_uri, id, secret, callbacks, task }
     }

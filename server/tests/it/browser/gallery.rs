@@ -16,7 +16,8 @@ pub(super) async fn visit_every_page(
 ) {
     visit_authorization(fixture, lang, &mut on_page).await;
     visit_account(fixture, &mut on_page).await;
-    let (tab, lang) = (&fixture.tab, format!("?lang={lang}"));
+    let tab = &fixture.tab;
+    let lang = format!("?lang={lang}");
     fixture.switch_account().await;
     tab.find("a.button[href^='/oauth/sign_in']").await;
     tab.goto(&format!("{}/oauth/sign_out{lang}", fixture.server.url)).await;
@@ -36,7 +37,8 @@ pub(super) async fn visit_every_page(
 
 /// Opens the pages of an authorization request. Alice signs in, in this language.
 async fn visit_authorization(fixture: &Fixture, lang: &str, on_page: &mut impl AsyncFnMut(&str)) {
-    let (tab, app) = (&fixture.tab, &fixture.app);
+    let tab = &fixture.tab;
+    let app = &fixture.app;
     let scope = ("scope", "read write:statuses push");
     // Prevents the form_post page from submitting itself.
     tab.block_url("*/oauth/static/submit-*").await;

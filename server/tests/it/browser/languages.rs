@@ -60,7 +60,8 @@ fn arabic_is_written_from_right_to_left() {
         assert_eq!(fixture.tab.evaluate(direction).await, "rtl");
         // The account's name is aligned to the right.
         let rectangle = |css| format!("document.querySelector('{css}').getBoundingClientRect()");
-        let (name, account_box) = (rectangle(".account .name bdi"), rectangle(".account"));
+        let name = rectangle(".account .name bdi");
+        let account_box = rectangle(".account");
         let is_right_aligned =
             format!("{name}.left - {account_box}.left > {account_box}.right - {name}.right");
         assert_eq!(fixture.tab.evaluate(&is_right_aligned).await, true);

@@ -119,7 +119,8 @@ impl Tab {
     /// Clicks twice in quick succession.
     pub(super) async fn double_click(&self, css: &str) {
         let element = self.find(css).await;
-        let (button, duration) = (MOUSE_BUTTON_LEFT, None);
+        let button = MOUSE_BUTTON_LEFT;
+        let duration = None;
         let mut mouse = MouseActions::new("mouse".to_owned());
         mouse = mouse.then(PointerAction::MoveToElement { element, duration, x: 0., y: 0. });
         for _ in 0..2 {

@@ -238,7 +238,8 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
         });
         json!({ "version": "1", "rules": rules, "changes": {} }).to_string()
     };
-    let (global, phone) = (ruleset(&["a", "b"]), ruleset(&["c"]));
+    let global = ruleset(&["a", "b"]);
+    let phone = ruleset(&["c"]);
     // A rule that has expired.
     let tablet = ruleset(&["d"]).replace("\"d\"}", "\"d\",\"until\":1700000000000}");
     let statements = format!(
@@ -268,7 +269,8 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
         "since": details["apps"][0]["since"],
     }]);
     assert_eq!(details, expected);
-    let (app, since) = (app["id"].as_str().unwrap(), details["apps"][0]["since"].as_str().unwrap());
+    let app = app["id"].as_str().unwrap();
+    let since = details["apps"][0]["since"].as_str().unwrap();
     let output = workspace.run(&["account", "show", "alice"]);
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(

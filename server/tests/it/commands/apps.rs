@@ -13,8 +13,8 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
         ["app", "add", "Tusky", "--redirect-uri", REDIRECT_URI, "--redirect-uri", "tuba://cb"];
     let optional_flags = ["--scopes", "read push", "--website", "https://tusky.app"];
     let output = workspace.run(&[&add[..], &optional_flags].concat());
-    let (client_id, secret) =
-        (printed_value(&output, "client_id: "), printed_value(&output, "client_secret: "));
+    let client_id = printed_value(&output, "client_id: ");
+    let secret = printed_value(&output, "client_secret: ");
     assert_eq!((client_id.len(), secret.len()), (64, 64), "{output}");
 
     let details = workspace.run_json(&["app", "show", &client_id]).remove(0);
@@ -182,7 +182,8 @@ async fn an_app_is_found_by_a_unique_name(workspace: Workspace) {
             workspace.run_json(&["app", "add", name, "--redirect-uri", REDIRECT_URI]).remove(0);
         app["id"].as_str().unwrap().to_owned()
     };
-    let (tusky_id, nightly_id) = (add_app("Tusky"), add_app("Tusky Nightly"));
+    let tusky_id = add_app("Tusky");
+    let nightly_id = add_app("Tusky Nightly");
     assert_eq!(workspace.run_json(&["app", "show", "Tusky"])[0]["id"], *tusky_id);
     assert_eq!(workspace.run_json(&["app", "show", "tusky nightly"])[0]["id"], *nightly_id);
     assert_eq!(workspace.run_json(&["app", "secret", "Tusky"])[0]["id"], *tusky_id);

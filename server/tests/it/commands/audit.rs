@@ -181,7 +181,8 @@ async fn a_reused_name_selects_the_events_of_all_its_accounts(workspace: Workspa
 async fn app_events_are_found_by_id_client_id_or_name(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let add_app = |name: &str| workspace.run_json(&["app", "add", name]).remove(0);
-    let (first_app, second_app) = (add_app("My app"), add_app("my APP"));
+    let first_app = add_app("My app");
+    let second_app = add_app("my APP");
     add_app("Other");
     let app_ids = |app: &str| -> Vec<String> {
         let events = workspace.run_json(&["audit", "--app", app]);

@@ -39,7 +39,8 @@ async fn wait_for_status(server: &Server, path: &str, status: u16) {
 #[tokio::test]
 async fn connections_beyond_the_maximum_serve_health_requests_only() {
     let server = Server::with_config(config_with(|config| config.http.max_connections = 2)).await;
-    let (mut first_stream, mut second_stream) = (server.connect().await, server.connect().await);
+    let mut first_stream = server.connect().await;
+    let mut second_stream = server.connect().await;
     assert!(send_request(&mut first_stream, "/x").await.starts_with("HTTP/1.1 404 "));
     assert!(send_request(&mut second_stream, "/x").await.starts_with("HTTP/1.1 404 "));
     // More requests than the connections that are served beyond the maximum.
@@ -82,7 +83,8 @@ async fn an_address_has_a_maximum_number_of_connections() {
     let server =
         Server::with_config(config_with(|config| config.http.max_connections_per_address = 2))
             .await;
-    let (mut first_stream, mut second_stream) = (server.connect().await, server.connect().await);
+    let mut first_stream = server.connect().await;
+    let mut second_stream = server.connect().await;
     assert!(send_request(&mut first_stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
     assert!(send_request(&mut second_stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
     assert_eq!(server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await, "");
@@ -173,7 +175,8 @@ async fn a_trusted_proxys_connection_is_not_closed_when_its_requests_are_rejecte
     .await;
     let mut stream = server.connect().await;
     assert!(send_request(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
-    let (start, mut rejections) = (Instant::now(), 0);
+    let start = Instant::now();
+    let mut rejections = 0;
     // More often, and for longer, than any other client may be rejected on one connection.
     while start.elapsed() < SHORT_TIMEOUT * 8 || rejections < 20 {
         let response = send_request(&mut stream, "/x").await;

@@ -93,7 +93,7 @@ async fn http2_connections_are_closed_after_open_streams_are_answered() {
     server.stop().await;
 }
 
-/// The number of connections beyond the maximum that serve health requests.
+/// Number of connections beyond the maximum that serve health requests.
 const HEALTH_CONNECTIONS: usize = 32;
 
 #[tokio::test]

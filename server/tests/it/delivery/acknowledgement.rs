@@ -54,7 +54,8 @@ impl Device {
     /// Decrypts a message as in RFC 8291.
     fn decrypt(self, message: &[u8]) -> Value {
         let (header, text) = message.split_at(SALT_AND_SIZES_BYTES + PUBLIC_KEY_BYTES);
-        let (salt, sender_key) = (&header[..16], &header[SALT_AND_SIZES_BYTES..]);
+        let salt = &header[..16];
+        let sender_key = &header[SALT_AND_SIZES_BYTES..];
         let key_info = [b"WebPush: info\0", &*self.public_key, sender_key];
         let sender_key = UnparsedPublicKey::new(&ECDH_P256, sender_key);
         let mut input_key = [0; 32];

@@ -24,7 +24,8 @@ impl DeliveringService {
         // Keys are in the order of their creation, in seconds.
         self.service.clock.advance(1);
         let now = self.service.now();
-        let (events, sealing_key) = (any_events(), self.sealing_key());
+        let events = any_events();
+        let sealing_key = self.sealing_key();
         add_key(store, &events, &sealing_key, Some(&newest), now).await.unwrap().unwrap()
     }
 
@@ -86,7 +87,8 @@ async fn a_message_waits_until_the_key_of_its_receiver_is_known() {
 
 /// Returns a receiver like this one, without a token and with new secrets.
 fn with_new_secrets(fixture: &DeliveringService, receiver: &StoredReceiver) -> NewReceiver {
-    let (account_id, id) = (receiver.account_id, 5);
+    let account_id = receiver.account_id;
+    let id = 5;
     let (_, auth) = super::client_keys();
     let secrets = ReceiverSecrets { auth: Some(auth), ..Default::default() };
     NewReceiver {

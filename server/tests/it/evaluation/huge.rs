@@ -96,7 +96,7 @@ async fn evaluate(server: &ServerProcess, body: String) -> (u16, String) {
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-/// The maximum memory for rules of the maximum size, in MiB. The server takes about 100; with
+/// Maximum memory for rules of the maximum size, in MiB. The server takes about 100; with
 /// every wildcard parsed on its own it would take 800.
 const MAX_LARGE_RULES_MIB: u64 = 250;
 

@@ -144,7 +144,8 @@ async fn a_change_takes_effect_while_other_requests_are_evaluated() {
     }));
     let mut other_requests = JoinSet::new();
     for _ in 0..3 {
-        let (application_service, body) = (application_service.clone(), Arc::clone(&body));
+        let application_service = application_service.clone();
+        let body = Arc::clone(&body);
         other_requests.spawn(async move {
             loop {
                 application_service.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);

@@ -37,7 +37,8 @@ async fn explain_message(alice: &TestClient) -> (String, Vec<String>) {
 #[tokio::test]
 async fn a_timed_rule_is_evaluated_until_it_expires() {
     let (service, application_service) = start_with_application_service().await;
-    let (alice, _bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let _bob = service.user_client("bob").await;
     let mute_rule = json!({ "actions": [], "until": millis_after_start(HOUR_SECONDS) });
     alice.put_rule_ok("global/room/!r:x", &mute_rule).await;
     let body = evaluation_request(&["alice", "bob"]);

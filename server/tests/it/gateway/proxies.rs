@@ -108,7 +108,8 @@ impl Gateway {
             [("x-account-id", "1"), ("x-app-id", "666"), ("x-scopes", "admin")];
         let token = Some(self.token.as_str());
         let identity = self.send("GET /x", token, &[]).await.text().await.unwrap();
-        let (account, scopes) = (identity.split('|').next().unwrap(), identity.split('|').nth(2));
+        let account = identity.split('|').next().unwrap();
+        let scopes = identity.split('|').nth(2);
         assert!(account.len() > 1 && account.parse::<i64>().is_ok(), "{identity}");
         assert_eq!(scopes, Some("read write"), "{identity}");
         let single_headers = FORGED_HEADERS.iter().map(std::slice::from_ref);
@@ -281,7 +282,8 @@ async fn nginx_can_require_a_scope_by_method() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scripts_from_other_origins_can_read_nginx_rejections() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
-    let (read_token, token) = (Some(gateway.read_token.as_str()), Some(gateway.token.as_str()));
+    let read_token = Some(gateway.read_token.as_str());
+    let token = Some(gateway.token.as_str());
     let verify_rejection = async |target: &str, token: Option<&str>, status: u16| {
         let response = gateway.send(target, token, &[]).await;
         assert_eq!(response.status(), status, "{target}");

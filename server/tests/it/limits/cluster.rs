@@ -22,7 +22,8 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s' }";
     std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-    let (url, redis) = (database.url().unwrap(), cluster.url());
+    let url = database.url().unwrap();
+    let redis = cluster.url();
     let arguments = ["--database", url, "--redis", &redis];
     let nodes = [(); 3].map(|()| ServerProcess::start(dir.path(), &arguments));
     run_successfully(dir.path(), &["account", "add", "alice", "--database", url]);
@@ -33,8 +34,9 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     let next_request = Arc::new(AtomicUsize::new(0));
     let mut clients = JoinSet::new();
     for number in 0..64_usize {
-        let (client, next_request, token) =
-            (client.clone(), Arc::clone(&next_request), Arc::clone(&token));
+        let client = client.clone();
+        let next_request = Arc::clone(&next_request);
+        let token = Arc::clone(&token);
         let url = format!("{}/api/v1/apps/verify_credentials", nodes[number % 3].url);
         clients.spawn(async move {
             let mut admitted = 0;

@@ -42,7 +42,8 @@ async fn an_address_has_25_sign_in_attempts_in_5_minutes() {
 #[tokio::test]
 async fn failed_attempts_from_one_address_do_not_lock_out_another_address() {
     let service = Service::start().await;
-    let (guard, other_guard) = (guard_for_address(&service, 1), guard_for_address(&service, 2));
+    let guard = guard_for_address(&service, 1);
+    let other_guard = guard_for_address(&service, 2);
     let mut attempts = 0;
     for _ in 0..20 {
         while count_sign_in(&other_guard, "Alice").await.is_ok() {
@@ -140,7 +141,8 @@ async fn only_wrong_passwords_use_up_the_limit() {
 #[tokio::test]
 async fn only_wrong_client_secrets_are_counted() {
     let service = Service::start().await;
-    let (guard, other_guard) = (guard_for_address(&service, 1), guard_for_address(&service, 2));
+    let guard = guard_for_address(&service, 1);
+    let other_guard = guard_for_address(&service, 2);
     for _ in 0..100 {
         assert!(guard.check_client_secret("app", None).await.is_ok());
     }
@@ -163,7 +165,8 @@ async fn only_wrong_client_secrets_are_counted() {
 #[tokio::test]
 async fn an_address_can_register_30_apps_in_10_minutes() {
     let service = Service::start().await;
-    let (guard, other_guard) = (guard_for_address(&service, 1), guard_for_address(&service, 2));
+    let guard = guard_for_address(&service, 1);
+    let other_guard = guard_for_address(&service, 2);
     for _ in 0..30 {
         assert!(guard.count_app_registration().await.is_ok());
     }

@@ -273,7 +273,8 @@ async fn an_application_service_counts_for_its_address_only_if_its_registration_
 #[tokio::test]
 async fn everything_but_health_metrics_and_static_files_is_counted() {
     let service = Service::start().await;
-    let (anonymous, operator) = (service.anonymous_client(), service.operator_client());
+    let anonymous = service.anonymous_client();
+    let operator = service.operator_client();
     for path in ["/healthz", "/readyz", "/metrics", "/oauth/static/belfry.css"] {
         assert_eq!(count_admitted(&operator, &format!("GET {path}"), 310).await, 310, "{path}");
         assert_eq!(operator.get(path).await.header("x-ratelimit-limit"), "", "{path}");

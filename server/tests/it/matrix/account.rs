@@ -20,7 +20,8 @@ async fn whoami_returns_the_user_of_any_token() {
 #[tokio::test]
 async fn account_data_returns_the_rules_to_their_owner_only() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     alice.put_rule_ok("global/room/a", &json!({ "actions": [] })).await;
     let account_data_path =
         |user: &str| format!("{CLIENT_API}/user/{user}/account_data/m.push_rules");

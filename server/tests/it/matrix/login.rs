@@ -135,8 +135,8 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
 async fn login_attempts_are_limited_per_address() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (anonymous, correct_login) =
-        (service.anonymous_client(), password_login("alice", "correct horse alice"));
+    let anonymous = service.anonymous_client();
+    let correct_login = password_login("alice", "correct horse alice");
     for attempt in 0..25 {
         // Unknown names count like known ones.
         let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
@@ -232,8 +232,8 @@ async fn only_the_right_password_reveals_that_an_account_is_disabled() {
 #[tokio::test]
 async fn logout_revokes_only_its_token() {
     let service = start_unlimited().await;
-    let (client, other_client) =
-        (service.user_client("alice").await, service.user_client("alice").await);
+    let client = service.user_client("alice").await;
+    let other_client = service.user_client("alice").await;
     assert_eq!(client.get(&pushrules_path("")).await.status, 200);
     let response = post(&client, "logout", &json!({})).await;
     assert_eq!(response.expect_json(StatusCode::OK), json!({}));

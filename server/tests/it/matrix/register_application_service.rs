@@ -107,8 +107,8 @@ async fn an_application_service_creates_users_in_its_namespaces_only() {
     service.add_account("irc_old").await;
     let deleted_id = service.add_account("irc_gone").await;
     service.store().delete_account(&any_events(), deleted_id, service.now()).await.unwrap();
-    let (irc_client, all_client) =
-        (irc_client(&service), service.anonymous_client().with_token("token of all"));
+    let irc_client = irc_client(&service);
+    let all_client = service.anonymous_client().with_token("token of all");
     for (client, body, status, errcode) in [
         (&irc_client, application_service_registration("shared_ann"), 200, ""),
         (&all_client, application_service_registration("zoe"), 200, ""),

@@ -178,7 +178,8 @@ fn the_dashboard_can_be_imported() {
     let names: Vec<_> =
         variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["datasource", "job", "instance"]);
-    let (mut ids, mut cells) = (BTreeSet::new(), BTreeSet::new());
+    let mut ids = BTreeSet::new();
+    let mut cells = BTreeSet::new();
     for panel in dashboard["panels"].as_array().unwrap() {
         let title = panel["title"].as_str().unwrap();
         assert!(ids.insert(panel["id"].as_u64().unwrap()), "{title}: id");

@@ -15,7 +15,8 @@ pub(super) const ACCOUNT: &str = "/oauth/account";
 pub(super) async fn start_signed_in() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (client, mut browser) = (service.register_client().await, service.browser());
+    let client = service.register_client().await;
+    let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
     browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     (service, client, browser)
@@ -36,7 +37,8 @@ pub(super) async fn register_app(service: &Service, name: &str, website: &str) -
         .await
         .expect_json(StatusCode::OK);
     let string_field = |key: &str| app[key].as_str().unwrap().to_owned();
-    let (id, secret) = (string_field("client_id"), string_field("client_secret"));
+    let id = string_field("client_id");
+    let secret = string_field("client_secret");
     OAuthClient { http: form_client, id, secret, redirect_uri: CALLBACK.to_owned() }
 }
 

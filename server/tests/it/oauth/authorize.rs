@@ -125,7 +125,8 @@ async fn an_error_is_sent_to_an_app_that_the_user_has_approved() {
 async fn pkce_can_be_required() {
     let service = Service::start_with(config_with(|config| config.oauth.require_pkce = true)).await;
     service.add_account("alice").await;
-    let (client, mut browser) = (service.register_client().await, service.browser());
+    let client = service.register_client().await;
+    let mut browser = service.browser();
     let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     let pkce = [
         ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
@@ -202,7 +203,8 @@ async fn an_approved_request_returns_code_state_and_issuer() {
 async fn a_state_of_4_kib_is_returned_and_a_longer_one_is_rejected() {
     let (_service, client, mut browser) = start_with_alice().await;
     approve_and_redeem(&client, &mut browser).await;
-    let (longest_state, overlong_state) = ("s".repeat(4096), "s".repeat(4097));
+    let longest_state = "s".repeat(4096);
+    let overlong_state = "s".repeat(4097);
     let response = browser.get(&client.authorize_path(&[("state", &longest_state)])).await;
     assert_eq!(response.redirect_parameters(CALLBACK)["state"], longest_state);
     let response = browser.get(&client.authorize_path(&[("state", &overlong_state)])).await;

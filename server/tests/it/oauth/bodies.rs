@@ -72,7 +72,8 @@ async fn form_multipart_and_json_bodies_are_equivalent() {
 async fn a_token_request_may_use_any_body_format() {
     let service = Service::start().await;
     let client = service.register_client().await;
-    let (id, secret) = (client.id.as_str(), client.secret.as_str());
+    let id = client.id.as_str();
+    let secret = client.secret.as_str();
     let fields =
         [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
     let json_body = json!({
@@ -169,7 +170,8 @@ async fn a_body_full_of_unknown_fields_is_parsed() {
     type FieldEncoder = fn(usize) -> String;
     let service = Service::start().await;
     let client = service.register_client().await;
-    let (id, secret) = (client.id.as_str(), client.secret.as_str());
+    let id = client.id.as_str();
+    let secret = client.secret.as_str();
     let known_fields =
         [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
     let json_body = json!({

@@ -37,7 +37,8 @@ async fn request_token(
 async fn basic_credentials_may_be_form_encoded() {
     let service = Service::start().await;
     let client = service.register_client().await;
-    let (id, secret) = (&client.id, &client.secret);
+    let id = &client.id;
+    let secret = &client.secret;
     let encode = |text: &str| text.replace('-', "%2D").replace('_', "%5F");
     for credentials in [format!("{id}:{secret}"), format!("{}:{}", encode(id), encode(secret))] {
         let header = basic_header(&credentials);
@@ -54,7 +55,8 @@ async fn basic_credentials_may_be_form_encoded() {
 async fn a_client_must_not_authenticate_in_two_ways() {
     let service = Service::start().await;
     let client = service.register_client().await;
-    let (id, secret) = (client.id.as_str(), client.secret.as_str());
+    let id = client.id.as_str();
+    let secret = client.secret.as_str();
     let header = basic_header(&format!("{id}:{secret}"));
     for fields in [
         vec![GRANT, ("client_id", id), ("client_secret", secret)],
@@ -104,7 +106,8 @@ async fn two_authorization_headers_are_rejected_at_every_endpoint() {
 #[tokio::test]
 async fn two_client_ids_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
-    let (client, other_client) = (service.register_client().await, service.register_client().await);
+    let client = service.register_client().await;
+    let other_client = service.register_client().await;
     let valid_token = client.obtain_app_token("read").await;
     let header = basic_header(&format!("{}:{}", client.id, client.secret));
     let basic_client = client.http.with_header("authorization", &header);

@@ -94,7 +94,8 @@ async fn a_code_expires_after_ten_minutes() {
 async fn a_code_with_a_challenge_requires_its_verifier() {
     let (_service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &PKCE).await;
-    let (wrong_verifier, long_verifier) = ("x".repeat(43), "x".repeat(129));
+    let wrong_verifier = "x".repeat(43);
+    let long_verifier = "x".repeat(129);
     for verifier in
         ["", "short", &wrong_verifier, &long_verifier, CHALLENGE, &VERIFIER.replace('-', "+")]
     {

@@ -151,7 +151,8 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
             ("website", "https://Tusky.app/about"),
         ];
         let app = form_client.send("POST /api/v1/apps", encode_form(&fields)).await.json();
-        let (id, secret) = (app["client_id"].as_str().unwrap().to_owned(), String::new());
+        let id = app["client_id"].as_str().unwrap().to_owned();
+        let secret = String::new();
         let client =
             OAuthClient { http: form_client, id, secret, redirect_uri: redirect_uri.to_owned() };
         let page = browser.get(&client.authorize_path(&[])).await;

@@ -34,7 +34,8 @@ async fn start_with_hashes(hashes: &[&str]) -> Service {
     let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
     let mut reader = AccountFileReader::new(limits, HashMap::new(), service.now());
     let imported_account = |(number, hash): (usize, &&str)| {
-        let (name, email) = (format!("n{number}"), format!("n{number}@example.org"));
+        let name = format!("n{number}");
+        let email = format!("n{number}@example.org");
         let line = json!({ "name": name, "email": email }).to_string();
         let mut account = reader.parse_line(line.as_bytes()).unwrap().unwrap();
         // Set directly, because the file format rejects damaged hashes.

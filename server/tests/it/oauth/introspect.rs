@@ -46,9 +46,10 @@ async fn a_client_may_introspect_its_own_tokens() {
 #[tokio::test]
 async fn tokens_of_other_clients_and_revoked_tokens_are_inactive() {
     let service = Service::start().await;
-    let (client, other_client) = (service.register_client().await, service.register_client().await);
-    let (revoked_token, other_token) =
-        (client.obtain_app_token("read").await, other_client.obtain_app_token("read").await);
+    let client = service.register_client().await;
+    let other_client = service.register_client().await;
+    let revoked_token = client.obtain_app_token("read").await;
+    let other_token = other_client.obtain_app_token("read").await;
     client.post("/oauth/revoke", &[("token", &revoked_token)]).await;
     for token in [&*revoked_token, &other_token, "random"] {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
@@ -105,8 +106,8 @@ async fn a_token_is_inactive_if_it_is_revoked_or_expired_or_its_account_is_disab
 #[tokio::test]
 async fn a_disabled_apps_token_is_inactive() {
     let service = Service::start().await;
-    let (resource_server, other_client) =
-        (service.register_client().await, service.register_client().await);
+    let resource_server = service.register_client().await;
+    let other_client = service.register_client().await;
     let config_with_resource_server =
         config_with(|config| config.oauth.resource_servers = vec![resource_server.id.clone()]);
     let token = other_client.obtain_app_token("read").await;
@@ -133,8 +134,8 @@ async fn a_disabled_apps_token_is_inactive() {
 async fn a_resource_server_may_introspect_every_token() {
     let database = crate::support::TestDatabase::sqlite();
     let service = Service::start_on(database, config_with(|_| {})).await;
-    let (resource_server, other_client) =
-        (service.register_client().await, service.register_client().await);
+    let resource_server = service.register_client().await;
+    let other_client = service.register_client().await;
     let token = other_client.obtain_app_token("read").await;
     let config_with_resource_server =
         config_with(|config| config.oauth.resource_servers = vec![resource_server.id.clone()]);

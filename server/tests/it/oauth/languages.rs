@@ -61,7 +61,8 @@ async fn a_chosen_language_is_remembered() {
 async fn an_authorization_continues_in_the_chosen_language() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (client, mut browser) = (service.register_client().await, service.browser());
+    let client = service.register_client().await;
+    let mut browser = service.browser();
     let path = client.authorize_path(&[("lang", "fr"), ("state", "a&b\"<")]);
     let page = browser.get(&path).await;
     assert_lang(&page, "fr");

@@ -190,7 +190,8 @@ async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
         alice.get(path).await.expect_json(StatusCode::OK);
         tokio::task::yield_now().await;
     }
-    let (mut hashed_count, mut rejected_count) = (0, 0);
+    let mut hashed_count = 0;
+    let mut rejected_count = 0;
     for response in attempts.join_all().await {
         match response.status {
             403 => hashed_count += 1,

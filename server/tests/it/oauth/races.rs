@@ -20,7 +20,8 @@ async fn redeem_200_times(database: TestDatabase) {
     let code: Arc<str> = client.obtain_code(&mut service.browser(), "alice", &[]).await.into();
     let redemptions: JoinSet<_> = (0..200)
         .map(|_| {
-            let (client, code) = (client.clone(), Arc::clone(&code));
+            let client = client.clone();
+            let code = Arc::clone(&code);
             async move { client.redeem(&code, &[]).await }
         })
         .collect();
@@ -73,7 +74,8 @@ async fn one_of_200_concurrent_redemptions_succeeds_on_two_nodes() {
         .json()
         .await
         .unwrap();
-    let (id, secret) = (app["client_id"].as_str().unwrap(), app["client_secret"].as_str().unwrap());
+    let id = app["client_id"].as_str().unwrap();
+    let secret = app["client_secret"].as_str().unwrap();
     // Successive steps are sent to different nodes.
     let path = crate::support::browser::with_query(
         "/oauth/authorize",
@@ -121,8 +123,8 @@ async fn one_of_many_concurrent_approvals_gets_a_code() {
     let mut fields: Vec<(&str, &str)> =
         hidden_fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     fields.push(("decision", "allow"));
-    let (body, cookie) =
-        (encode_form(&fields), format!("__Host-belfry={}", browser.session_cookie()));
+    let body = encode_form(&fields);
+    let cookie = format!("__Host-belfry={}", browser.session_cookie());
     let approvals: JoinSet<_> = (0..32)
         .map(|_| {
             let session_client = client.http.with_header("cookie", &cookie);
@@ -149,7 +151,8 @@ async fn other_requests_are_served_during_a_hundred_sign_in_attempts() {
         .with_header("content-type", "application/x-www-form-urlencoded");
     let attempts: JoinSet<_> = (0..100)
         .map(|_| {
-            let (client, body) = (session_client.clone(), body.clone());
+            let client = session_client.clone();
+            let body = body.clone();
             async move { client.send("POST /oauth/sign_in", body).await.status }
         })
         .collect();

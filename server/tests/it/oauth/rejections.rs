@@ -18,8 +18,9 @@ const PKCE: [(&str, &str); 2] = [
 async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (client, other_client, mut browser) =
-        (service.register_client().await, service.register_client().await, service.browser());
+    let client = service.register_client().await;
+    let other_client = service.register_client().await;
+    let mut browser = service.browser();
     let code = client.obtain_code(&mut browser, "alice", &PKCE).await;
     let code_without_challenge =
         client.obtain_code(&mut browser, "alice", &[("force_login", "1")]).await;

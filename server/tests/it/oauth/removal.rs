@@ -133,7 +133,8 @@ async fn a_link_cannot_put_an_apps_name_into_the_notice() {
     let (service, client, mut browser) = start_signed_in().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
     let other_client = service.register_client().await;
-    let (app, other_app) = (app_id(&service, &client).await, app_id(&service, &other_client).await);
+    let app = app_id(&service, &client).await;
+    let other_app = app_id(&service, &other_client).await;
     let page = browser.get(ACCOUNT).await;
     let notice_link = remove_app(&mut browser, &page, &app).await.header("location").to_owned();
     browser
@@ -179,8 +180,8 @@ async fn removing_an_app_twice_or_an_unknown_app_is_not_an_error() {
     let bobs_token = authorize_app(&other_client, &mut service.browser(), "bob", "read").await;
     let token = authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
-    let (own_app, other_app) =
-        (app_id(&service, &client).await, app_id(&service, &other_client).await);
+    let own_app = app_id(&service, &client).await;
+    let other_app = app_id(&service, &other_client).await;
     for app in ["", "x", "-1", "99999999999999999999", "1 or 1=1", &other_app] {
         let response = remove_app(&mut browser, &page, app).await;
         assert_eq!((response.status, response.header("location")), (303, REMOVED_PAGE), "{app}");

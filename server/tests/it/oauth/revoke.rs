@@ -32,9 +32,10 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
 #[tokio::test]
 async fn every_rejected_revocation_gets_the_same_error() {
     let service = Service::start().await;
-    let (client, other_client) = (service.register_client().await, service.register_client().await);
-    let (own_token, other_token) =
-        (client.obtain_app_token("read").await, other_client.obtain_app_token("read").await);
+    let client = service.register_client().await;
+    let other_client = service.register_client().await;
+    let own_token = client.obtain_app_token("read").await;
+    let other_token = other_client.obtain_app_token("read").await;
     let body = json!({
         "error": "unauthorized_client",
         "error_description": "You are not authorized to revoke this token",

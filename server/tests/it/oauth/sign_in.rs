@@ -135,8 +135,8 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
 async fn a_form_from_another_site_is_rejected() {
     let (service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize_path(&[])).await;
-    let (request, password) =
-        (page.hidden_fields("/oauth/sign_in")[1].1.clone(), "correct horse alice");
+    let request = page.hidden_fields("/oauth/sign_in")[1].1.clone();
+    let password = "correct horse alice";
     // A CSRF token that is valid in the attacker's browser.
     let mut attacker = service.browser();
     let attacker_fields =

@@ -68,7 +68,8 @@ struct Container {
 
 impl Container {
     fn create() -> Self {
-        let (image, root) = (Image::open(), tempfile::tempdir().unwrap());
+        let image = Image::open();
+        let root = tempfile::tempdir().unwrap();
         expect_success(Command::new("chmod").arg("755").arg(root.path()));
         for layer in image.manifest["layers"].as_array().unwrap() {
             let mut tar = Command::new("tar");
@@ -111,7 +112,8 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
     if !can_install() {
         return;
     }
-    let (container, dir) = (Container::create(), tempfile::tempdir().unwrap());
+    let container = Container::create();
+    let dir = tempfile::tempdir().unwrap();
     let mut server = container.run(dir.path());
     let health_command = container.image.health_command();
     let output = expect_success(&mut container.command(&health_command));
@@ -146,7 +148,8 @@ async fn the_image_resolves_a_database_name_by_dns() {
         return;
     }
     let Some(database) = TestDatabase::postgres().await else { return };
-    let (container, name_server) = (Container::create(), NameServer::start("db.belfry.test"));
+    let container = Container::create();
+    let name_server = NameServer::start("db.belfry.test");
     let resolver = format!("nameserver {}\n", name_server.address);
     fs::write(container.root.path().join("etc/resolv.conf"), resolver).unwrap();
     let dir = tempfile::tempdir().unwrap();

@@ -37,7 +37,8 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
     let dir = tempfile::tempdir().unwrap();
     let mut postgres = Postgres::start().unwrap();
     postgres.stop().unwrap();
-    let (path, url) = (dir.path().to_owned(), postgres.url());
+    let path = dir.path().to_owned();
+    let url = postgres.url();
     // Returns when the server has printed its ready line.
     let launch =
         std::thread::spawn(move || ServerProcess::launch(serve_command(&path, &url), &path));
@@ -65,7 +66,8 @@ async fn a_server_reports_a_read_only_postgres_and_waits_until_it_accepts_writes
     // The kernel accepts connections to this listener, but nothing responds.
     let silent_listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let hosts = format!("{},127.0.0.1:{}", silent_listener.local_addr().unwrap(), postgres.port());
-    let (path, url) = (dir.path().to_owned(), format!("postgres://postgres@{hosts}/postgres"));
+    let path = dir.path().to_owned();
+    let url = format!("postgres://postgres@{hosts}/postgres");
     let launch =
         std::thread::spawn(move || ServerProcess::launch(serve_command(&path, &url), &path));
     wait_for_log(dir.path(), read_only_message);
@@ -134,8 +136,9 @@ fn a_database_error_that_waiting_cannot_fix_is_reported_immediately() {
     let Some(server_url) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
     let dir = tempfile::tempdir().unwrap();
     let server_url = url::Url::parse(&server_url).unwrap();
-    let (mut database_url, mut user_url, mut tls_url) =
-        (server_url.clone(), server_url.clone(), server_url);
+    let mut database_url = server_url.clone();
+    let mut user_url = server_url.clone();
+    let mut tls_url = server_url;
     database_url.set_path("nowhere");
     user_url.set_username("nobody").unwrap();
     tls_url.set_query(Some("sslmode=require"));

@@ -156,7 +156,8 @@ impl Load {
 }
 
 async fn wait_for_increase(count: &AtomicU64, increase: u64) {
-    let (start, before) = (Instant::now(), count.load(Ordering::Relaxed));
+    let start = Instant::now();
+    let before = count.load(Ordering::Relaxed);
     while count.load(Ordering::Relaxed) < before + increase {
         assert!(start.elapsed() < Duration::from_mins(1), "the count has not increased");
         tokio::time::sleep(Duration::from_millis(10)).await;

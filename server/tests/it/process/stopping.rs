@@ -50,7 +50,8 @@ fn start_with_delay(dir: &Path, delay: &str, arguments: &[&str]) -> ServerProces
 async fn get(url: &str) -> (u16, String, String) {
     let response = reqwest::get(url).await.unwrap();
     let connection = response.headers().get("connection").map(|value| value.to_str().unwrap());
-    let (status, connection) = (response.status().as_u16(), connection.unwrap_or_default().into());
+    let status = response.status().as_u16();
+    let connection = connection.unwrap_or_default().into();
     (status, connection, response.text().await.unwrap())
 }
 

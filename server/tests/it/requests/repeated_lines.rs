@@ -16,7 +16,8 @@ async fn send_until_1000_failures(server: &ServerProcess, token: &str, status: u
     let client = reqwest::Client::new();
     let mut tasks = JoinSet::new();
     for _ in 0..20 {
-        let (client, token) = (client.clone(), token.to_owned());
+        let client = client.clone();
+        let token = token.to_owned();
         let url = format!("{}{RULES_PATH}", server.url);
         tasks.spawn(async move {
             let mut failures = 0;

@@ -142,7 +142,8 @@ async fn a_thousand_rules_are_split_into_pages() {
     assert!(text.contains(&title), "{text}");
 
     // Every rule is on one of the linked pages.
-    let (mut path, mut rule_names) = (RULES_PATH.to_owned(), Vec::new());
+    let mut path = RULES_PATH.to_owned();
+    let mut rule_names = Vec::new();
     loop {
         let page = alice.browser.get(&path).await;
         assert!(page.text.len() < 100_000, "{} bytes", page.text.len());

@@ -287,7 +287,8 @@ async fn a_scope_grants_only_its_own_access() {
 #[tokio::test]
 async fn a_token_grants_access_only_to_its_users_rules() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     bob.put_rule_ok("global/room/secret", &minimal_rule("room")).await;
     for query in ["?user_id=@bob:ring.example", "?user_id=bob", "?user=bob"] {
         let path = format!("global/room/{query}");

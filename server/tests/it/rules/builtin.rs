@@ -35,7 +35,8 @@ async fn creating_and_deleting_a_rule_restores_the_response() {
 #[tokio::test]
 async fn a_built_in_rules_enabled_and_actions_can_be_changed() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     let path = "global/override/.m.rule.master";
     alice.put_rule_ok(&format!("{path}/enabled"), &json!(true)).await;
     assert_eq!(alice.get_rules(path).await["enabled"], true);
@@ -56,7 +57,8 @@ async fn built_in_rules_of_every_kind_can_be_changed_and_keep_their_position() {
         for id in rule_ids(&rules_before[kind], true) {
             let path = format!("global/{kind}/{id}");
             let rule = alice.get_rules(&path).await;
-            let (enabled, actions) = (rule["enabled"] == false, json!(["notify", "coalesce"]));
+            let enabled = rule["enabled"] == false;
+            let actions = json!(["notify", "coalesce"]);
             alice.put_rule_ok(&format!("{path}/enabled"), &json!(enabled)).await;
             assert_eq!(
                 alice.get_rules(&format!("{path}/enabled")).await["enabled"],

@@ -297,7 +297,8 @@ async fn responses_must_not_be_cached() {
 #[tokio::test]
 async fn each_user_has_separate_rules() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
     assert_eq!(bob.user_rule_ids("global/room/").await, [""; 0]);
     assert_eq!(bob.delete_rule("global/room/a").await.status, 404);

@@ -166,7 +166,8 @@ async fn the_body_size_is_limited() {
 #[tokio::test]
 async fn the_size_of_unread_responses_is_limited_per_account() {
     let service = start_with_limits(1000, 1 << 20, 1 << 16).await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     let large_rule = json!({ "actions": [], "pattern": "x".repeat(60_000) });
     for client in [&alice, &bob] {
         for id in 0..16 {

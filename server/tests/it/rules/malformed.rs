@@ -101,7 +101,8 @@ fn malformed_bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
 /// Returns a rule whose JSON has this many levels.
 fn nested_rule(levels: usize) -> String {
     // The object itself is one level.
-    let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));
+    let open = "[".repeat(levels - 1);
+    let close = "]".repeat(levels - 1);
     format!("{{\"actions\":[],\"pattern\":\"x\",\"deep\":{open}{close}}}")
 }
 
@@ -147,7 +148,7 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
     assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
 }
 
-/// The maximum body size is raised, because it would reject these bodies first.
+/// Maximum body size is raised, because it would reject these bodies first.
 #[tokio::test]
 async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
     let config = crate::support::service::config_with(|config| {

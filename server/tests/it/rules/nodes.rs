@@ -97,7 +97,8 @@ async fn a_rule_written_on_one_node_is_returned_by_the_other() {
         assert_eq!(nodes.get(node, "").await.0, 200);
     }
     for round in 0..20 {
-        let (writer, reader) = (round % 2, 1 - round % 2);
+        let writer = round % 2;
+        let reader = 1 - round % 2;
         nodes.put(writer, &format!("global/room/r{round}")).await;
         let is_first = |_: StatusCode, body: &Value| {
             body["global"]["room"][0]["rule_id"] == format!("r{round}")
@@ -113,7 +114,8 @@ async fn a_rule_written_on_one_node_can_be_changed_on_the_other_immediately() {
         assert_eq!(nodes.get(node, "").await.0, 200);
     }
     for round in 0..20 {
-        let (writer, other_node) = (round % 2, 1 - round % 2);
+        let writer = round % 2;
+        let other_node = 1 - round % 2;
         let path = format!("global/room/r{round}");
         nodes.put(writer, &path).await;
         let enabled_url = nodes.url(other_node, &format!("{path}/enabled"));

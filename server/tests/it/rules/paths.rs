@@ -71,7 +71,8 @@ async fn an_invalid_id_is_an_invalid_parameter() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let rules_before = alice.get(&pushrules_path("")).await.text;
-    let (long_id, longer_id) = ("a".repeat(256), "a".repeat(60_000));
+    let long_id = "a".repeat(256);
+    let longer_id = "a".repeat(60_000);
     for id in [
         "a%2Fb",
         "a%2fenabled",

@@ -18,7 +18,8 @@ async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: 
     let mut browser = sign_in_alice(&service).await;
     let mut other_browser = sign_in(&service, "alice", SAFARI).await;
     let mut bobs_browser = sign_in(&service, "bob", FIREFOX).await;
-    let (app, bobs_app) = (service.user_client("alice").await, service.user_client("bob").await);
+    let app = service.user_client("alice").await;
+    let bobs_app = service.user_client("bob").await;
     app.get(RULES_PATH).await.expect_json(StatusCode::OK);
 
     let page = browser.get(SECURITY_PATH).await;

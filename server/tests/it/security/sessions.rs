@@ -207,7 +207,7 @@ async fn a_bounded_number_of_sessions_is_listed() {
     assert_eq!(session_ids_on(&page).len(), 1);
 }
 
-/// The time of the last use is stored once a minute, not with every request.
+/// Time of the last use is stored once a minute, not with every request.
 #[tokio::test]
 async fn requests_within_a_minute_do_not_update_the_last_use() {
     let service = Service::start().await;

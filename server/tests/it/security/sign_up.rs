@@ -49,7 +49,8 @@ async fn a_person_signs_up_and_is_signed_in(service: Service) {
 }
 
 async fn a_sign_up_continues_the_authorization(service: Service) {
-    let (client, mut browser) = (service.register_client().await, service.browser());
+    let client = service.register_client().await;
+    let mut browser = service.browser();
     let page = browser.get(&client.authorize_path(&[("lang", "de")])).await;
     let link = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap().split('"').next().unwrap();
     let page = browser.get(&format!("{SIGN_UP_PATH}?{link}")).await;

@@ -12,7 +12,8 @@ pub(crate) fn install_packages(name: &str, packages: &[&str]) -> Result<PathBuf,
     static LOCK: Mutex<()> = Mutex::new(());
     let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let (marker, wanted) = (dir.join("packages.txt"), packages.join("\n"));
+    let marker = dir.join("packages.txt");
+    let wanted = packages.join("\n");
     if std::fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
         return Ok(dir);
     }

@@ -64,13 +64,16 @@ impl PushService {
         respond: impl Fn(&PushRequest) -> Response + Send + Sync + 'static,
     ) -> Self {
         let received = Arc::<ReceivedRequests>::default();
-        let (respond, handler_received) = (Arc::new(respond), Arc::clone(&received));
+        let respond = Arc::new(respond);
+        let handler_received = Arc::clone(&received);
         let handler = move |request: Request| {
-            let (respond, received) = (Arc::clone(&respond), Arc::clone(&handler_received));
+            let respond = Arc::clone(&respond);
+            let received = Arc::clone(&handler_received);
             async move {
                 let (head, body) = request.into_parts();
                 let body = body.collect().await.unwrap().to_bytes().to_vec();
-                let (path, headers) = (head.uri.path().to_owned(), head.headers);
+                let path = head.uri.path().to_owned();
+                let headers = head.headers;
                 let request = PushRequest { path, headers, body };
                 received.requests.lock().unwrap().push(request.clone());
                 received.arrival.notify_one();

@@ -10,7 +10,8 @@ pub(crate) fn install_programs(name: &str, requirements: &str) -> Result<PathBuf
     static LOCK: Mutex<()> = Mutex::new(());
     let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let (programs, marker) = (dir.join("bin"), dir.join("requirements.txt"));
+    let programs = dir.join("bin");
+    let marker = dir.join("requirements.txt");
     if std::fs::read_to_string(&marker)
         .is_ok_and(|installed_requirements| installed_requirements == requirements)
     {

@@ -29,15 +29,16 @@ async fn revoked_client(service: &Service) -> TestClient {
 #[tokio::test]
 async fn matrix_errors_match_their_snapshot() {
     let service = Service::start().await;
-    let (anonymous, alice) = (service.anonymous_client(), service.user_client("alice").await);
+    let anonymous = service.anonymous_client();
+    let alice = service.user_client("alice").await;
     let unknown_client = anonymous.with_token("unknown");
     let (reader, writer) = (
         service.user_client_with_scopes("alice", "read").await,
         service.user_client_with_scopes("alice", "write").await,
     );
     let app_client = app_client(&service, "read write push").await;
-    let (revoked_client, limited_client) =
-        (revoked_client(&service).await, limited_client(&service).await);
+    let revoked_client = revoked_client(&service).await;
+    let limited_client = limited_client(&service).await;
     let large_body = large_body();
     let mut cases = Cases(Vec::new());
     for (case, client, request, body) in [
@@ -83,7 +84,8 @@ async fn matrix_errors_match_their_snapshot() {
 async fn oauth_errors_match_their_snapshot() {
     let service = Service::start().await;
     let anonymous = service.anonymous_client().with_header("content-type", FORM_TYPE);
-    let (client, other_client) = (service.register_client().await, service.register_client().await);
+    let client = service.register_client().await;
+    let other_client = service.register_client().await;
     let other_token = other_client.obtain_app_token("read").await;
     let limited_client = limited_client(&service).await;
     let mut cases = Cases(Vec::new());
@@ -150,7 +152,8 @@ async fn oauth_errors_match_their_snapshot() {
 #[tokio::test]
 async fn api_errors_match_their_snapshot() {
     let service = Service::start().await;
-    let (anonymous, alice) = (service.anonymous_client(), service.user_client("alice").await);
+    let anonymous = service.anonymous_client();
+    let alice = service.user_client("alice").await;
     let unknown_client = anonymous.with_token("unknown");
     let limited_client = limited_client(&service).await;
     let revoked_client = revoked_client(&service).await;
@@ -160,9 +163,10 @@ async fn api_errors_match_their_snapshot() {
     let form_client = anonymous.with_header("content-type", FORM_TYPE);
     let text_client = anonymous.with_header("content-type", "text/plain");
     let get_account = "GET /api/v1/accounts/verify_credentials";
-    let (sign_up, register) = ("POST /api/v1/accounts", "POST /api/v1/apps");
-    let (large_body, invalid_account) =
-        (large_body(), "username=Alice&email=nowhere&password=short");
+    let sign_up = "POST /api/v1/accounts";
+    let register = "POST /api/v1/apps";
+    let large_body = large_body();
+    let invalid_account = "username=Alice&email=nowhere&password=short";
     let mut cases = Cases(Vec::new());
     for (case, client, request, body) in [
         ("missing token", &anonymous, get_account, ""),

@@ -68,7 +68,8 @@ pub(crate) async fn an_authorized_app_has_the_scopes_and_the_earliest_time_of_it
     for (secret, scopes, created_at) in
         [("d", "write", 5), ("c", "read", 10), ("b", "push", 20), ("a", "read", 30)]
     {
-        let (scopes, created_at) = (scopes.parse().unwrap(), timestamp(created_at));
+        let scopes = scopes.parse().unwrap();
+        let created_at = timestamp(created_at);
         let new_token = NewToken { scopes, created_at, ..token(secret, Some(7)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }

@@ -273,7 +273,8 @@ pub(crate) async fn an_apps_tokens_are_listed_most_recently_used_first(store: St
         ("revoked", 1, 7, 10, None),
         ("expired", 1, 7, 10, Some(NOW)),
     ] {
-        let (created_at, expires_at) = (timestamp(created_at), expires_at.map(timestamp));
+        let created_at = timestamp(created_at);
+        let expires_at = expires_at.map(timestamp);
         let new_token = NewToken { app_id, created_at, expires_at, ..token(name, Some(id)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }

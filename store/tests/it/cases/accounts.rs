@@ -96,7 +96,8 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
     let with_name_prefix =
         |text: &str| AccountListFilter { name_prefix: Some(text.to_owned()), ..no_filter() };
     let with_email = |text: &str| AccountListFilter { email: Some(text.to_owned()), ..no_filter() };
-    let (active, disabled) = (Some(EnabledState::Active), Some(EnabledState::Disabled));
+    let active = Some(EnabledState::Active);
+    let disabled = Some(EnabledState::Disabled);
     for (filter, expected) in [
         (no_filter(), vec![1, 3, 2, 4, 5]),
         (AccountListFilter { state: active, ..no_filter() }, vec![1, 3, 4, 5]),
@@ -248,7 +249,8 @@ pub(crate) async fn no_session_or_token_is_added_if_the_password_was_changed_aft
     add_alice_and_app(&store).await;
     let alice = store.account(7).await.unwrap().unwrap();
     let sign_in = async |name: &str, version| {
-        let (session, token) = (session(7, 100), token(name, Some(7)));
+        let session = session(7, 100);
+        let token = token(name, Some(7));
         let session_outcome =
             store.add_session(&any_events(), hashed_secret(name), &session, version).await;
         let token_outcome = store.add_token_for_password(&any_events(), &token, version).await;

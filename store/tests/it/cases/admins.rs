@@ -164,7 +164,8 @@ pub(crate) async fn one_of_several_concurrent_removals_of_all_admins_fails(store
 pub(crate) async fn two_admins_who_remove_each_other_do_not_both_succeed(store: Store) {
     let mut remaining_admin = None;
     for round in 0..30 {
-        let (first_id, second_id) = (2 * round, 2 * round + 1);
+        let first_id = 2 * round;
+        let second_id = 2 * round + 1;
         for id in [first_id, second_id] {
             add_admin(&store, id, &format!("admin_{id}")).await;
         }

@@ -18,7 +18,7 @@ use super::{
     run_concurrently, session, timestamp, token,
 };
 
-/// The time of every event.
+/// Time of every event.
 const NOW: i64 = 1_700_000_000;
 
 fn new_event(kind: AuditKind) -> NewAuditEvent {
@@ -74,7 +74,8 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
         .add_code(&event(AuditKind::Consent), hashed_secret("c"), &unexpired_grant, consent)
         .await
         .unwrap();
-    let (code, secret) = (hashed_secret("c").lookup_key, hashed_secret("redeemed"));
+    let code = hashed_secret("c").lookup_key;
+    let secret = hashed_secret("redeemed");
     store.redeem_code(&event(AuditKind::TokenIssue), code, secret, now, None).await.unwrap();
     store.add_token(&event(AuditKind::TokenIssue), &token("t", Some(7))).await.unwrap();
     let login = store
@@ -158,7 +159,8 @@ pub(crate) async fn simultaneous_events_are_listed_in_change_order(store: Store)
 
 pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     add_alice_and_app(&store).await;
-    let (events, now) = (NewAuditEvents::from(new_event(AuditKind::SignIn)), timestamp(NOW));
+    let events = NewAuditEvents::from(new_event(AuditKind::SignIn));
+    let now = timestamp(NOW);
     let error = store.add_account(&events, &account(8, "alice")).await.unwrap_err();
     assert!(matches!(error, AddAccountError::NameTaken));
     let error = store.add_account(&events, &account(7, "bob")).await.unwrap_err();
@@ -243,7 +245,8 @@ fn failed_sign_in(address: &str, hour: i64, count: i64) -> EventCount {
         address: Some(address.to_owned()),
         ..CountedSubject::new(AuditKind::SignIn, AuditOutcome::Failure)
     };
-    let (first, last) = (timestamp(hour * 3600 + 1), timestamp(hour * 3600 + count));
+    let first = timestamp(hour * 3600 + 1);
+    let last = timestamp(hour * 3600 + count);
     EventCount { hour, subject, count, first, last }
 }
 

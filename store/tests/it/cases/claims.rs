@@ -138,7 +138,8 @@ pub(crate) async fn the_results_of_attempts_are_stored_in_the_receiver(store: St
     };
     let retry = |now: i64| DeliveryResult::Retry(timestamp(now));
     let denied = |now: i64| DeliveryResult::Denied(timestamp(now));
-    let (timeout, denial) = (Some(AttemptError::Timeout), Some(AttemptError::Status(403)));
+    let timeout = Some(AttemptError::Timeout);
+    let denial = Some(AttemptError::Status(403));
     let (state, failure, denied_count) = attempt(NOW, retry(NOW + 1), timeout.clone()).await;
     assert_eq!((state, failure, denied_count), ([None, Some(0), None], timeout, 0));
     let (state, failure, denied_count) = attempt(NOW + 1, denied(NOW + 2), denial.clone()).await;
@@ -254,7 +255,8 @@ pub(crate) async fn a_paused_lane_has_no_due_deliveries(store: Store) {
 
 pub(crate) async fn a_pause_from_a_wrong_clock_is_ignored(store: Store) {
     add_deliveries(&store, &["$1"]).await;
-    let (hour, year) = (3600, 365 * 24 * 3600);
+    let hour = 3600;
+    let year = 365 * 24 * 3600;
     store.pause_lane(ORIGIN, timestamp(NOW + year), 1).await.unwrap();
     assert_eq!(store.due_origins(timestamp(NOW), 10).await.unwrap(), [ORIGIN]);
     assert_eq!(event_ids(&claim(&store, "c", NOW).await), ["$1"]);

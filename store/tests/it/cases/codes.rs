@@ -140,8 +140,8 @@ pub(crate) async fn exactly_one_concurrent_redemption_succeeds(store: Store) {
 
 pub(crate) async fn a_code_is_issued_only_in_a_session_of_its_account(store: Store) {
     add_alice_and_app(&store).await;
-    let (alice_session, bob_session) =
-        (ensure_session(&store, 7).await, ensure_session(&store, 8).await);
+    let alice_session = ensure_session(&store, 7).await;
+    let bob_session = ensure_session(&store, 8).await;
     let try_issue = async |session: HashedSecret| {
         let consent = Consent { session: session.lookup_key, at: timestamp(1), is_implied: false };
         store.add_code(&any_events(), hashed_secret("c"), &grant(), consent).await.unwrap()

@@ -18,7 +18,9 @@ use super::{
 };
 
 fn request(app_id: i64, account_id: i64) -> StoredRequest {
-    let (browser_cookie, parameters, expires_at) = (hashed_secret("b"), Vec::new(), timestamp(100));
+    let browser_cookie = hashed_secret("b");
+    let parameters = Vec::new();
+    let expires_at = timestamp(100);
     StoredRequest { app_id, browser_cookie, account_id: Some(account_id), parameters, expires_at }
 }
 

@@ -252,7 +252,8 @@ pub(crate) async fn no_delivery_remains_if_it_is_claimed_while_its_account_is_de
         let deliveries: Vec<_> =
             (0..50).map(|number| delivery(id, 5, &format!("${number}"))).collect();
         store.enqueue(&message(&format!("m{id}")), &deliveries, timestamp(NOW)).await.unwrap();
-        let (name, events) = (format!("c{round}"), any_events());
+        let name = format!("c{round}");
+        let events = any_events();
         let (claimed, deleted) = tokio::join!(
             claim(&store, &name, NOW),
             store.delete_account(&events, id, timestamp(NOW))

@@ -164,8 +164,9 @@ pub(crate) async fn at_most_100_invalid_tokens_per_account_and_app_remain(store:
 pub(crate) async fn a_grant_is_deleted_when_its_last_token_exceeds_the_maximum(store: Store) {
     add_alice_and_app(&store).await;
     let add_token = async |name: &str, scopes: &str, expires_at: i64| {
-        let (scopes, expires_at) = (scopes.parse().unwrap(), Some(timestamp(expires_at)));
-        let created_at = timestamp(expires_at.unwrap().as_second() - 10);
+        let scopes = scopes.parse().unwrap();
+        let created_at = timestamp(expires_at - 10);
+        let expires_at = Some(timestamp(expires_at));
         let new_token = NewToken { scopes, expires_at, created_at, ..token(name, Some(7)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     };

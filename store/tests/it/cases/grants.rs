@@ -118,7 +118,8 @@ pub(crate) async fn a_grant_is_identified_by_scopes_redirect_uri_and_device(stor
 pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
     add_alice_and_app(&store).await;
     for (secret, created_at, expires_at) in [("a", 10, None), ("b", 20, None), ("c", 5, Some(60))] {
-        let (created_at, expires_at) = (timestamp(created_at), expires_at.map(timestamp));
+        let created_at = timestamp(created_at);
+        let expires_at = expires_at.map(timestamp);
         let new_token = NewToken { created_at, expires_at, ..token(secret, Some(7)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
@@ -226,7 +227,8 @@ pub(crate) async fn a_sweep_deletes_a_grant_with_its_last_code_or_token(store: S
         ("write:media", "valid", None, false),
     ];
     for (scopes, secret, expires_at, is_revoked) in tokens {
-        let (scopes, expires_at) = (scopes.parse().unwrap(), expires_at.map(timestamp));
+        let scopes = scopes.parse().unwrap();
+        let expires_at = expires_at.map(timestamp);
         let new_token = NewToken { scopes, expires_at, ..token(secret, Some(7)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
         if is_revoked {

@@ -26,7 +26,8 @@ impl ReadPause {
         }
         let statement = Arc::new(Mutex::new(None::<&str>));
         let ((reached_sender, reached), (resume, resumed)) = (channel(), channel());
-        let (paused_statement, resumed) = (Arc::clone(&statement), Mutex::new(resumed));
+        let paused_statement = Arc::clone(&statement);
+        let resumed = Mutex::new(resumed);
         let store = store.with_read_hook(move |sql| {
             let should_pause = |text: &mut &str| sql.contains(*text);
             if paused_statement.lock().unwrap().take_if(should_pause).is_some() {
@@ -56,7 +57,8 @@ impl ReadPause {
 
 pub(crate) async fn a_token_read_while_its_account_or_app_changes_is_not_cached(store: Store) {
     let (pause, store) = ReadPause::new(store).await;
-    let (store, events) = (&store, &any_events());
+    let store = &store;
+    let events = &any_events();
     let changes =
         ["disable", "role", "revoke access", "delete", "disable app", "delete app", "revoke"];
     for (id, change) in (10..).zip(changes) {
@@ -64,7 +66,8 @@ pub(crate) async fn a_token_read_while_its_account_or_app_changes_is_not_cached(
         store.add_account(events, &account(id, &format!("person_{id}"))).await.unwrap();
         let new_token = NewToken { app_id: id, ..token(change, Some(id)) };
         store.add_token(events, &new_token).await.unwrap();
-        let (reader, secret) = (store.clone(), new_token.secret);
+        let reader = store.clone();
+        let secret = new_token.secret;
         let read = async move { reader.token(secret).await.unwrap() };
         let write = async {
             match change {

@@ -86,7 +86,8 @@ pub(crate) async fn a_sweep_expires_attempted_deliveries_and_those_of_failing_la
         add_receiver(&store, &NewReceiver { origin: origin.to_owned(), ..receiver }).await;
     }
     store.pause_lane("https://failing.example", timestamp(START + DAY), 3).await.unwrap();
-    let (past_expiry, future_expiry) = (START - 3 * MINUTE, START + DAY);
+    let past_expiry = START - 3 * MINUTE;
+    let future_expiry = START + DAY;
     let deliveries = [
         (1, "$failing", past_expiry),
         (1, "$valid", future_expiry),
@@ -125,7 +126,8 @@ pub(crate) async fn a_sweep_expires_attempted_deliveries_and_those_of_failing_la
 pub(crate) async fn deliveries_are_deleted_7_days_after_they_finished_or_expired(store: Store) {
     add_accounts_and_token(&store).await;
     add_receiver(&store, &pusher(7, 5, "a")).await;
-    let (old, young) = (START - 7 * DAY - MINUTE, START - 7 * DAY + MINUTE);
+    let old = START - 7 * DAY - MINUTE;
+    let young = START - 7 * DAY + MINUTE;
     for (name, time) in [("$old", old), ("$young", young)] {
         let new_delivery = delivery_until(name, START + DAY);
         store.enqueue(&message(name), &[new_delivery], timestamp(time)).await.unwrap();

@@ -121,7 +121,8 @@ pub(crate) async fn a_receiver_is_read_back_as_it_was_registered(store: Store) {
     let pusher = NewReceiver { created_at: timestamp(11), ..pusher(7, 4, "a") };
     add_receiver(&store, &subscription).await;
     add_receiver(&store, &pusher).await;
-    let (subscription, pusher) = (stored(&subscription), stored(&pusher));
+    let subscription = stored(&subscription);
+    let pusher = stored(&pusher);
     assert_eq!(store.receiver(7, 5).await.unwrap(), Some(subscription.clone()));
     assert_eq!(store.receiver(8, 5).await.unwrap(), None);
     let both = [subscription.clone(), pusher.clone()];
@@ -373,8 +374,9 @@ pub(crate) async fn receivers_of_many_accounts_are_read_together(store: Store) {
 
 pub(crate) async fn receivers_are_listed_page_by_page_with_their_account_and_app(store: Store) {
     add_accounts_and_token(&store).await;
-    let (subscription, first, second) =
-        (subscription(5, "t"), pusher(7, 9, "a"), pusher(8, 1, "b"));
+    let subscription = subscription(5, "t");
+    let first = pusher(7, 9, "a");
+    let second = pusher(8, 1, "b");
     for receiver in [&second, &first, &subscription] {
         add_receiver(&store, receiver).await;
     }

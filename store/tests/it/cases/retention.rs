@@ -48,7 +48,8 @@ async fn sweep_trusted_at(store: &Store, now: i64) -> Vec<(&'static str, usize)>
 }
 
 fn request(expires_at: Timestamp) -> StoredRequest {
-    let (browser_cookie, parameters) = (hashed_secret("b"), Vec::new());
+    let browser_cookie = hashed_secret("b");
+    let parameters = Vec::new();
     StoredRequest { app_id: 1, browser_cookie, account_id: None, parameters, expires_at }
 }
 
@@ -78,7 +79,8 @@ pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minut
 
 pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: Store) {
     add_alice_and_app(&store).await;
-    let (old, young) = (START - 30 * DAY - MINUTE, START - 30 * DAY + MINUTE);
+    let old = START - 30 * DAY - MINUTE;
+    let young = START - 30 * DAY + MINUTE;
     for (name, time) in [("old", old), ("young", young)] {
         let expired_token = NewToken { expires_at: Some(timestamp(time)), ..token(name, None) };
         store.add_app_token(&expired_token).await.unwrap();
@@ -135,7 +137,8 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     store: Store,
 ) {
     add_alice_and_app(&store).await;
-    let (old, young) = (START - 31 * DAY, START - 30 * DAY + MINUTE);
+    let old = START - 31 * DAY;
+    let young = START - 30 * DAY + MINUTE;
     for (id, client_id) in [
         (2, "unused"),
         (3, "with a user token"),
@@ -253,8 +256,8 @@ pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(stor
         let details = app(1, "client").app.details;
         store.create_app(&any_events(), old_time, details, registrar).await.unwrap().0
     };
-    let (operator_app, unused_app) =
-        (create_app(Registrar::Operator).await, create_app(Registrar::Api).await);
+    let operator_app = create_app(Registrar::Operator).await;
+    let unused_app = create_app(Registrar::Api).await;
     sweep_trusted_at(&store, START).await;
     assert!(store.app(operator_app.id).await.unwrap().is_some());
     assert!(store.app(unused_app.id).await.unwrap().is_none());

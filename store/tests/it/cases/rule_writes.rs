@@ -187,7 +187,8 @@ pub(crate) async fn a_change_to_all_documents_is_applied_again_after_a_conflict(
     for scope in SCOPES {
         assert!(save_rule(&store, scope, Some("old")).await);
     }
-    let (writer, other_writer) = (new_writer(&store), new_writer(&store));
+    let writer = new_writer(&store);
+    let other_writer = new_writer(&store);
     let add_concurrently = async move {
         other_writer
             .change_document(7, scope("device/b"), timestamp(5), |document| {

@@ -98,7 +98,8 @@ pub(crate) async fn an_accounts_sessions_are_counted_until_they_expire(store: St
     for (name, account, seen_at, expires_at) in
         [("a", 7, 30, 200), ("b", 7, 40, 100), ("c", 8, 50, 300)]
     {
-        let (seen_at, expires_at) = (timestamp(seen_at), timestamp(expires_at));
+        let seen_at = timestamp(seen_at);
+        let expires_at = timestamp(expires_at);
         let new_session = Session { seen_at, expires_at, ..session(account) };
         add_session(&store, hashed_secret(name), &new_session).await;
     }

@@ -204,8 +204,8 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
     issue_code(&store, "c", &grant()).await;
     let session = ensure_session(&store, 7).await.lookup_key;
     let issue_all = async || {
-        let (code, consent) =
-            (hashed_secret("late code"), Consent { session, at: timestamp(1), is_implied: false });
+        let code = hashed_secret("late code");
+        let consent = Consent { session, at: timestamp(1), is_implied: false };
         (
             store.add_token(&any_events(), &token("late", Some(7))).await.unwrap(),
             store.add_token_for_password(&any_events(), &token("later", Some(7)), 0).await.unwrap(),

@@ -8,7 +8,8 @@ use super::receivers::{add_accounts_and_token, add_receiver, pusher, subscriptio
 use super::{run_concurrently, timestamp};
 
 fn key(name: &str) -> VapidKeyRow {
-    let (public_key, private_key) = (name.to_owned(), format!("sealed {name}"));
+    let public_key = name.to_owned();
+    let private_key = format!("sealed {name}");
     VapidKeyRow { public_key, private_key }
 }
 

@@ -143,7 +143,8 @@ impl Installation<'_> {
     }
 
     fn rule_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
-        let (collector, tagger) = (self.add_user("collector")?, self.add_user("tagger")?);
+        let collector = self.add_user("collector")?;
+        let tagger = self.add_user("tagger")?;
         let rule_id = |number: usize| format!("!{number:03}{}", "&".repeat(200));
         let rule = |number: usize| {
             let tweak = json!({ "set_tweak": "sound", "value": "&".repeat(680) });

@@ -126,7 +126,8 @@ impl SourceFile {
 /// Splits source text into words, `::` and other characters, without comments and literals.
 fn tokenize(text: &str) -> Vec<Token> {
     let mut tokens = vec![];
-    let (mut rest, mut line) = (text, 1);
+    let mut rest = text;
+    let mut line = 1;
     while let Some(first) = rest.chars().next() {
         let mut is_token = false;
         let length = if rest.starts_with("//") {

@@ -145,7 +145,8 @@ fn shared_builtin_rules_match_like_copies_made_for_the_user() {
         let personal_rule =
             CompiledRule::new(kind, &personal_copy, &effective_conditions(kind, &personal_copy));
         for event in &events {
-            let (now, work) = (Timestamp::UNIX_EPOCH, &UserWorkBudget::unlimited());
+            let now = Timestamp::UNIX_EPOCH;
+            let work = &UserWorkBudget::unlimited();
             let context = ConditionContext { event, room: &room, user: &names, member, now, work };
             assert_eq!(
                 first_unmet_condition(&shared_rule.compiled_rule, &context),

@@ -144,7 +144,8 @@ fn the_sender_needs_a_sufficient_power_level() {
 
 #[test]
 fn creators_may_notify_regardless_of_power_levels() {
-    let (bob, carol) = ("@bob:example.org", "@carol:example.org");
+    let bob = "@bob:example.org";
+    let carol = "@carol:example.org";
     let levels = json!({"users": {bob: -5}, "notifications": {"room": 1000}});
     for (room, is_match) in [
         (json!({"power_levels": levels, "creators": [carol, bob]}), true),

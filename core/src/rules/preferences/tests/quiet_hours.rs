@@ -127,7 +127,8 @@ fn changed_quiet_hours_are_the_first_rule_of_their_kind_and_enabled() {
         }
     }
     let outdated_form = format!("{ALL_DAYS}&from=21:00&to=07:00&timezone=UTC&level=total&seen=");
-    let (kind, id) = (RuleKind::Override, "quiet-hours".to_owned());
+    let kind = RuleKind::Override;
+    let id = "quiet-hours".to_owned();
     let error = RuleError::ChangedMeanwhile { kind, id };
     assert_eq!(apply_form(&mut document, &outdated_form), Err(error));
 }

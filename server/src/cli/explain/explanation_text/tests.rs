@@ -25,7 +25,8 @@ fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> RuleDocument {
 fn explain_lines(documents: &[RuleDocument], event: Value, with_colours: bool) -> Vec<String> {
     let rules = EffectiveRules::new("@alice:x", documents);
     let room = Room { member_count: Some(5), ..Room::default() };
-    let (event, member) = (Event::from_value(event).unwrap(), Member::default());
+    let event = Event::from_value(event).unwrap();
+    let member = Member::default();
     let explanation = rules.explain(&event, &room, member, Timestamp::UNIX_EPOCH);
     let coloured =
         ExplanationText { explanation: &explanation, state: EnabledState::Active }.to_string();

@@ -62,7 +62,8 @@ async fn collect_account_data(
     session: &BrowserSession,
     account: &Account,
 ) -> Result<Value, PageError> {
-    let (store, now) = (&session.state.store, session.state.clock.now());
+    let store = &session.state.store;
+    let now = session.state.clock.now();
     let mut apps = Vec::new();
     let mut remaining_tokens = MAX_TOKENS;
     for app in store.authorized_apps(account.id, now).await? {

@@ -29,7 +29,7 @@ pub(super) struct Batch {
     members: Vec<BatchMember>,
     /// The size of the members' rules, in bytes.
     bytes: usize,
-    /// The number of members whose pushers are loaded.
+    /// Number of members whose pushers are loaded.
     members_with_pushers: usize,
 }
 
@@ -128,7 +128,8 @@ impl Batch {
             if let Some(member) =
                 new_members.iter_mut().find(|member| member.account_id == receiver.account_id)
             {
-                let (receiver_id, origin) = (receiver.id, receiver.origin);
+                let receiver_id = receiver.id;
+                let origin = receiver.origin;
                 member.pushers.push(ActivePusher { receiver_id, origin, profile_tag });
             }
         }

@@ -114,7 +114,8 @@ async fn ruma_sets_pushers_and_parses_gateway_requests() {
 
 fn check_full_notification(sent: &Notification) {
     let room_id = sent.room_id.as_deref().unwrap();
-    let (event_id, sender) = (sent.event_id.as_deref().unwrap(), sent.sender.as_deref().unwrap());
+    let event_id = sent.event_id.as_deref().unwrap();
+    let sender = sent.sender.as_deref().unwrap();
     assert_eq!(
         [event_id.as_str(), room_id.as_str(), sender.as_str()],
         ["$1", "!r:x", "@bob:elsewhere.example"]

@@ -118,7 +118,8 @@ pub(super) async fn observe_failures(observer: &mut Observer) {
     other_connection.execute_batch("begin immediate").unwrap();
     let rule = json!({ "actions": [] });
     let spawn_write = |user: &TestClient| {
-        let (user, rule) = (user.clone(), rule.clone());
+        let user = user.clone();
+        let rule = rule.clone();
         tokio::spawn(async move { user.put_rule_ok("global/room/!a:b", &rule).await })
     };
     let scrape = async || service.metrics().await;

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::TIMEOUT;
 use crate::support::process::run_successfully;
 
-/// The number of concurrent clients, each with a rule.
+/// Number of concurrent clients, each with a rule.
 const CLIENTS: usize = 6;
 
 /// Running clients.
@@ -85,7 +85,8 @@ impl Load {
     /// Waits until this many more requests have succeeded.
     pub(super) async fn wait_for_requests(&self, increase: u64) {
         let count = || self.shared.successes.load(Ordering::Relaxed);
-        let (start, before) = (Instant::now(), count());
+        let start = Instant::now();
+        let before = count();
         while count() < before + increase {
             assert!(start.elapsed() < TIMEOUT, "no progress: {:?}", self.shared.failures);
             tokio::time::sleep(Duration::from_millis(5)).await;

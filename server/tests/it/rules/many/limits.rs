@@ -97,7 +97,8 @@ async fn a_rule_in_a_bulk_change_has_the_limits_of_a_single_request() {
 #[tokio::test]
 async fn a_rule_that_was_accepted_is_exported_and_imported() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     // A body of the maximum size; the export adds the id and two more members.
     let rule_with_size = |bytes: usize| {
         let base_bytes = json!({ "actions": [], "x": "" }).to_string().len();
@@ -124,7 +125,8 @@ async fn a_rule_that_was_accepted_is_exported_and_imported() {
 #[tokio::test]
 async fn a_thousand_rules_are_exported_and_imported() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     let rules = |count: usize| -> Vec<Value> {
         let rule = |number| {
             json!({ "rule_id": format!("r{number}"), "default": false, "enabled": number % 3 == 0,
@@ -192,7 +194,8 @@ async fn an_account_above_a_limit_may_import_as_many_rules_as_it_has() {
 #[tokio::test]
 async fn an_account_can_send_one_large_body_at_a_time() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);
     let (poll_sender, poll_receiver) = tokio::sync::oneshot::channel::<()>();
     let channels = (receiver, Some(poll_sender));
@@ -204,7 +207,8 @@ async fn an_account_can_send_one_large_body_at_a_time() {
     });
     let request = format!("POST {}", pushrules_path("import"));
     let slow_import = {
-        let (alice, request) = (alice.clone(), request.clone());
+        let alice = alice.clone();
+        let request = request.clone();
         tokio::spawn(async move { alice.send(&request, Body::from_stream(stream)).await })
     };
     poll_receiver.await.unwrap();

@@ -14,7 +14,8 @@ on_both_engines! {
 
 async fn reset_deletes_all_rules_or_those_in_one_scope(service: Service) {
     let alice = service.user_client("alice").await;
-    let (initial_rulesets, empty_export) = (alice.get_rules("").await, alice.export().await);
+    let initial_rulesets = alice.get_rules("").await;
+    let empty_export = alice.export().await;
     add_rules(&alice).await;
     let full_export = alice.export().await;
     let reset = async |body: &str| {

@@ -14,7 +14,8 @@ on_both_engines! {
 }
 
 async fn an_export_is_imported_by_another_account(service: Service) {
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     let empty_export = bob.export().await;
     add_rules(&alice).await;
     let export = alice.get_rules("export").await;
@@ -97,7 +98,8 @@ async fn an_invalid_import_changes_nothing(service: Service) {
 #[tokio::test]
 async fn the_response_with_all_rulesets_is_imported() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     add_rules(&alice).await;
     let mut rulesets = alice.get_rules("").await;
     let unknown_builtin_rule = json!({ "rule_id": ".org.other.rule", "default": true, "enabled": false,
@@ -113,7 +115,8 @@ async fn the_response_with_all_rulesets_is_imported() {
 #[tokio::test]
 async fn expired_rules_are_omitted_from_exports_and_imports() {
     let service = start_unlimited().await;
-    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     let until = (START_SECONDS + 60) * 1000;
     let timed_change = json!({ "op": "put", "kind": "room", "rule_id": "timed",
         "rule": { "actions": [], "until": until } });
