@@ -37,7 +37,7 @@ wire_enum! {
         AppTokenIssue = "app_token_issue",
         /// A subscription or pusher was added.
         ReceiverAdd = "receiver_add",
-        /// A subscription or pusher was removed by its owner, or by the server.
+        /// A subscription or pusher was removed by its owner, the operator or the server.
         ReceiverRemove = "receiver_remove",
         /// A pusher was removed because another account registered its device.
         ReceiverTakeover = "receiver_takeover",
@@ -78,10 +78,9 @@ wire_enum! {
 }
 
 impl AuditKind {
-    /// Returns whether events of this kind are caused by the account's owner, or by someone who
-    /// claims to be the owner. Other events may record the address and details of someone else,
-    /// such as an admin.
-    pub const fn is_caused_by_owner(self) -> bool {
+    /// Returns whether the account's owner may see the address and the detail of events of this
+    /// kind. In other events they may be those of someone else, such as an admin's note.
+    pub const fn shows_details_to_owner(self) -> bool {
         matches!(
             self,
             Self::SignIn

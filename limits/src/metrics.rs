@@ -12,7 +12,8 @@ pub struct RedisMetrics {
     pub durations: Histogram,
     /// Requests that timed out.
     pub timeouts: Counter,
-    /// Requests that failed with an error response, a broken connection or too many redirects.
+    /// Requests that failed: an error response, a broken connection, or redirects until the
+    /// deadline.
     pub errors: Counter,
 }
 

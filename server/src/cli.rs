@@ -179,7 +179,7 @@ fn run_command(
         Command::Account(AccountCommand::Import(command)) => command.run(&load_config()?),
         Command::Account(AccountCommand::Manage(command)) => {
             let config = load_config()?;
-            command.reject_service_account(&config)?;
+            command.check_new_account(&config)?;
             with_store(&config, command.database_use(), async |store, now| {
                 command.run(store, &config, now).await
             })

@@ -7,8 +7,8 @@ use super::accounts::{Account, select};
 use super::engine::{Statement, sql};
 use super::{Store, StoreError};
 
-/// Builds the statement that finds accounts by an indexed condition. If that index is not the one
-/// on `id`, `by "+id"` prevents the planner from using the index on `id` instead.
+/// Builds the statement that finds accounts by an indexed condition. If the condition's index is not
+/// ordered by id, `by "+id"` prevents the planner from choosing the primary key instead.
 macro_rules! select_page {
     ($filter:ident, $page:ident, by $id:literal, $condition:literal $(, $name:ident)*) => {
         match $page.start {

@@ -100,10 +100,10 @@ impl SecretUrl {
         match Url::parse(&first) {
             Ok(url) if !has_truncated_password(&url) => Ok(Self::new(url, additional_hosts)),
             // Such as `HOST`, or an IP address with a port.
-            Err(url::ParseError::RelativeUrlWithoutBase) if !has_at_sign_after_host(text) => {
+            Err(url::ParseError::RelativeUrlWithoutBase) if !has_at_sign_after_delimiter(text) => {
                 Err(format!("{NO_SCHEME}: write {example}"))
             }
-            Err(error) if !has_at_sign_after_host(text) => {
+            Err(error) if !has_at_sign_after_delimiter(text) => {
                 Err(format!("not a valid URL ({error}): write {example}"))
             }
             Ok(_) | Err(_) => Err(format!(
@@ -207,9 +207,9 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Returns whether an `@` follows the host of an invalid URL, which suggests that the password
-/// contains `/`, `?` or `#`.
-fn has_at_sign_after_host(text: &str) -> bool {
+/// Returns whether an `@` follows the first `/`, `?` or `#` of an invalid URL, which suggests that
+/// the password contains that character.
+fn has_at_sign_after_delimiter(text: &str) -> bool {
     let after_scheme = text.split_once("://").map_or(text, |(_, after)| after);
     after_scheme.split_once(['/', '?', '#']).is_some_and(|(_, path)| path.contains('@'))
 }
@@ -224,7 +224,7 @@ fn has_truncated_password(url: &Url) -> bool {
         || parameters.any(|parameter| !parameter.contains('=') && has_at_sign(parameter))
 }
 
-/// Parses the URL of a PostgreSQL database.
+/// Parses a URL with any scheme. The example in the error is a PostgreSQL URL.
 impl FromStr for SecretUrl {
     type Err = String;
 

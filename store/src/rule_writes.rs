@@ -2,8 +2,9 @@
 //!
 //! While one save for an account is in progress, additional changes to its rules are queued and
 //! then saved together in order of arrival, in one transaction for all scopes. So clients of one
-//! account do not conflict on one node, and each waits for at most two saves. If another node has
-//! saved the same rules in the meantime, the changes are applied again to its version.
+//! account do not conflict on one node, and a change usually waits for at most two saves: the one
+//! in progress and its own. If another node has saved the same rules in the meantime, the changes
+//! are applied again to its version.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,8 +77,8 @@ impl RuleWriter {
     }
 
     /// Applies a change to one document, and returns when it is durable or rejected. If it is
-    /// rejected, it must leave the document unchanged. Rules that have expired are deleted with it.
-    /// Dropping the future does not cancel it, because others may wait for the same save.
+    /// rejected, it must leave the document unchanged. The same save deletes expired rules.
+    /// Dropping the future does not cancel the change, because others may wait for the same save.
     pub async fn change_document(
         &self,
         account_id: i64,
@@ -209,7 +210,8 @@ impl AccountSaver {
         let now = changes.iter().map(|queued| queued.now).max().unwrap_or_default();
         let mut original = self.read_rulesets(changes, now).await?;
         let (mut documents, mut outcomes) = apply_all(&original.rulesets, changes, *limits);
-        // A conflict reveals that the cache is stale only for documents that are written.
+        // A stale cache is detected by the version of a document when the document is written. If a
+        // change was rejected or a document is not written, the rulesets are read again.
         let is_written = |document: &RuleDocument| {
             !document.is_empty() || original.rulesets.document(document.scope()).is_some()
         };
@@ -250,8 +252,8 @@ impl AccountSaver {
     }
 }
 
-/// Applies the changes in order, except those that are rejected or would exceed the number of
-/// rules. Returns the changed documents and the outcome of each change.
+/// Applies the changes in order, except those that are rejected or would exceed the maximum
+/// number of rules. Returns the changed documents and the outcome of each change.
 fn apply_all(
     rulesets: &StoredRulesets,
     changes: &[QueuedChange],

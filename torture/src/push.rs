@@ -59,7 +59,7 @@ pub(crate) fn accepted_count(response: &Response) -> Option<u64> {
 /// Returns the number of waiting deliveries, which the server counts every ten seconds.
 pub(crate) fn waiting_count(address: SocketAddr) -> Result<u64> {
     let metrics = Client::new(address).send_successfully(&Request::get("/metrics"))?.body;
-    let prefix = "belfry_delivery_waiting_deliveries ";
+    let prefix = "belfry_deliveries_waiting ";
     let count = metrics.lines().find_map(|line| line.strip_prefix(prefix));
     Ok(count.ok_or("no metric for waiting deliveries")?.parse()?)
 }

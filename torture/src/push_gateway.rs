@@ -58,7 +58,7 @@ impl PushGateway {
 
     /// Waits for the last messages of a killed server process, so that they are not counted
     /// as messages of the next process.
-    pub(crate) fn end_process(&self) -> Result<()> {
+    pub(crate) fn wait_for_killed_process(&self) -> Result<()> {
         // Connections are accepted in order, so the killed process has no others after this one.
         Client::new(self.address).send_successfully(&Request::get("/"))?;
         let start = Instant::now();

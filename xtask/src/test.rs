@@ -19,15 +19,15 @@ use crate::{cargo, checks, packages, schemathesis, torture};
 /// Run all checks and tests as CI does
 ///
 /// Runs the source checks (see `cargo xtask check --help`), rustfmt, clippy, rustdoc, the tests on
-/// all engines, and some requests of `cargo xtask schemathesis`. This covers the whole contract, in
-/// at most 15 minutes on two cores.
+/// all engines, and some requests of `cargo xtask schemathesis`. It takes at most 15 minutes on two
+/// cores.
 ///
 /// `--long` takes hours. It also runs the tests that are ignored as `long` (soak, packages,
 /// screenshots), all requests of `cargo xtask schemathesis`, and five minutes of each scenario of
 /// `cargo xtask torture`.
 ///
 /// Missing packages are installed from the distribution if this runs as root or with passwordless
-/// sudo. No service is started or changed: the tests use a private PostgreSQL and Redis on free
+/// sudo. System services are neither started nor changed: the tests use a private PostgreSQL and Redis on free
 /// ports with temporary data, which stop with the tests, even if these fail or are interrupted.
 ///
 /// The last line is `N passed, M failed`. A failed check counts as one failure, and so does a test

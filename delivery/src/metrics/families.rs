@@ -7,7 +7,7 @@ belfry_runtime::families! {
         "Receivers deleted because their push service or gateway no longer accepts them";
     DELIVERY_DURATION = Histogram "belfry_delivery_duration_seconds" []
         "Time from the acceptance of a message to its delivery";
-    DELIVERY_WAITING = Gauge "belfry_delivery_waiting_deliveries" []
+    DELIVERY_WAITING = Gauge "belfry_deliveries_waiting" []
         "Waiting deliveries of all nodes when they were last counted";
     DELIVERY_OLDEST_WAITING = Gauge "belfry_delivery_oldest_waiting_timestamp_seconds" []
         "Unix time at which the message of the oldest waiting delivery was accepted; 0 if none waits";

@@ -24,7 +24,9 @@ impl ApplicationServices {
             let service = source.read()?;
             if services.0.iter().any(|other_service| other_service.id == service.id) {
                 let id = &service.id;
-                let message = format!("application_services: two have the id {id:?}");
+                let message = format!(
+                    "application_services: two have the id {id:?}; use a different one for each"
+                );
                 return Err(ConfigError(message));
             }
             if let Some(other_service) = services.by_token_digest(service.token) {
@@ -54,8 +56,8 @@ impl ApplicationServices {
         self.0.iter().find(|service| service.token == digest)
     }
 
-    /// Returns whether an account name is reserved for an application service, and thus cannot be
-    /// registered.
+    /// Returns whether an account name is reserved for an application service, so that users cannot
+    /// register it.
     pub fn is_reserved(&self, name: &str, server_name: &str) -> bool {
         let user_id = user_id(name, server_name);
         self.0.iter().any(|service| service.reserves(name, &user_id))
@@ -155,10 +157,15 @@ mod tests {
     }
 
     #[test]
-    fn two_application_services_cannot_have_the_same_token() {
-        let error = load_application_services(&[BRIDGE, BRIDGE]).unwrap_err().to_string();
-        let expected = "application_services: \"irc\" and \"irc\" have the same as_token; use a \
-                        different one for each";
-        assert_eq!(error, expected);
+    fn two_application_services_cannot_have_the_same_id_or_token() {
+        let with_other_id = BRIDGE.replace("'irc'", "'xmpp'");
+        for (other_bridge, problem) in [
+            (BRIDGE, "two have the id \"irc\""),
+            (&with_other_id, "\"xmpp\" and \"irc\" have the same as_token"),
+        ] {
+            let error = load_application_services(&[BRIDGE, other_bridge]).unwrap_err();
+            let expected = format!("application_services: {problem}; use a different one for each");
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

@@ -76,9 +76,12 @@ impl Command {
         }
     }
 
-    /// Rejects adding the account of an application service, because `belfry serve` creates it.
-    pub(super) fn reject_service_account(&self, config: &Config) -> Result<(), CliError> {
-        let Self::Add(add::Add { name, .. }) = self else { return Ok(()) };
+    /// Checks the arguments of `add` before it creates a database. The account of an application
+    /// service is rejected, because `belfry serve` creates it.
+    pub(super) fn check_new_account(&self, config: &Config) -> Result<(), CliError> {
+        let Self::Add(account) = self else { return Ok(()) };
+        account.check()?;
+        let name = &account.name;
         for source in &config.application_services {
             let ApplicationService { id, sender, .. } = source.read()?;
             if sender == *name {

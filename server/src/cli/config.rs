@@ -30,13 +30,20 @@ pub(super) fn print_example() -> Result<(), CliError> {
 /// result are written to stderr, so that stdout is a valid configuration file.
 pub(super) fn check(config: &Config) -> Result<(), CliError> {
     check_files(config)?;
+    if let Some(path) = config.sealing_key_path()
+        && config.push.contact.is_some()
+        && (path.exists() || matches!(config.database(), Database::Postgres(_)))
+    {
+        load_sealing_key(&path, false)?;
+    }
     print(&config.to_toml()?)?;
     print_warnings(&config.warnings(&config.base_url(), SystemClock.now()));
     print_message("the settings are valid");
     Ok(())
 }
 
-/// Loads the files that the settings name, as `serve` does, to find errors before it starts.
+/// Loads the files that the settings name, except the sealing key, for which `doctor` has a separate
+/// check.
 pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
     ApplicationServices::load(&config.application_services)?;
     if let Some(files) = &config.tls {
@@ -45,11 +52,5 @@ pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
     Store::check_certificates(&config.database())?;
     config.instance.logo.as_deref().map(StaticFile::read_logo).transpose()?;
     redis_servers(config)?;
-    if let Some(path) = config.sealing_key_path()
-        && config.push.contact.is_some()
-        && (path.exists() || matches!(config.database(), Database::Postgres(_)))
-    {
-        load_sealing_key(&path, false)?;
-    }
     Ok(())
 }

@@ -28,7 +28,7 @@ use super::{assets, front, gateway, health, metrics, openapi, well_known};
 use crate::app::AppState;
 use crate::paths;
 
-/// The area of all other paths, with the API's error format and without caching.
+/// The area of paths that no other area covers, with the API's error format and without caching.
 pub(crate) const DEFAULT_AREA: Area = Area {
     error_format: ErrorFormat::Api,
     cors: Cors::SameOrigin,
@@ -228,6 +228,7 @@ fn oauth_area_routers() -> [AreaRouter; 3] {
 
 fn matrix_area_router(segment: &str) -> AreaRouter {
     let mut area = AreaRouter::new(MATRIX);
+    // The second argument is literal: the name of the route in logs and metrics.
     for api in paths::CLIENT_API_VERSIONS {
         area = area.replace_prefix(&format!("/{segment}/client/{api}"), "/{segment}/client/{api}");
     }

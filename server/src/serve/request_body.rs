@@ -1,4 +1,4 @@
-//! HTTP/1 request bodies. The part that a handler does not read is discarded.
+//! HTTP/1 request bodies. A small part that a handler does not read is discarded.
 //!
 //! hyper closes a connection whose request body was not read, without sending `Connection: close`.
 //! Clients often send the body in a second packet, so after a response that depends on the head
@@ -33,7 +33,7 @@ struct BodyState {
 
 impl RequestBody {
     /// Shares the body of a request. The second value is `None` if there is no body, and for
-    /// HTTP/2, where an unread body ends only its stream.
+    /// HTTP/2, where an unread body resets only its own stream.
     pub(super) fn share(request: Request<Incoming>) -> (Request<Body>, Option<Self>) {
         if request.body().is_end_stream() || request.version() >= Version::HTTP_2 {
             return (request.map(Body::new), None);

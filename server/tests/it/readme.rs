@@ -61,7 +61,8 @@ fn the_first_five_minutes_commands_succeed() {
     let program = format!("belfry() {{ {} \"$@\"; }}", env!("CARGO_BIN_EXE_belfry"));
     let commands: Vec<String> =
         [rules_block, app_block, token_block].into_iter().flat_map(console_commands).collect();
-    let typed_script = commands.join("\n").replace("alias belfry=target/release/belfry", &program);
+    let typed_script =
+        commands.join("\n").replace("alias belfry=\"$PWD/target/release/belfry\"", &program);
     assert!(typed_script.starts_with(&program), "{typed_script}");
     let script = format!("set -eu\n{typed_script}\n").replace("http://127.0.0.1:8080", &server.url);
     let script = script.replace("curl ", "curl -s ").replace("read -r CODE", "CODE=unknown");

@@ -31,7 +31,7 @@ const GATEWAYS: usize = 2;
 /// Number of events that must be acknowledged before a kill.
 const EVENTS: u64 = 16;
 
-/// Maximum duration of additional events before a kill.
+/// Maximum time for which the load continues after [`EVENTS`] acknowledgements, in milliseconds.
 const MAX_LOAD_MS: u64 = 200;
 
 /// Time to live of a message, far longer than the scenario.
@@ -81,7 +81,7 @@ fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
             kill_result
         })?;
         for gateway in &gateways {
-            gateway.end_process()?;
+            gateway.wait_for_killed_process()?;
         }
         for sender in &mut senders {
             run.outcome.add(std::mem::take(&mut sender.outcome));
@@ -128,7 +128,7 @@ fn verify_messages(
         distinct_processes.sort_unstable();
         distinct_processes.dedup();
         outcome.check(distinct_processes.len() == processes.len(), || {
-            format!("{key:?} was sent by the server processes {processes:?}")
+            format!("{key:?} was sent twice by one server process: {processes:?}")
         });
         outcome.duplicates += u64::from(processes.len() > 1);
     }

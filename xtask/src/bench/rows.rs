@@ -94,7 +94,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "GET /pushrules/",
         kind: RowKind::Throughput(Comparison { setup: READ_RULES, ..DEFAULT_COMPARISON }),
-        target: Some(Target::AtLeast(0.75)),
+        target: Some(Target::AtLeast(0.78)),
     },
     Row {
         name: "GET one rule",
@@ -105,7 +105,7 @@ pub(super) const ROWS: &[Row] = &[
             },
             ..DEFAULT_COMPARISON
         }),
-        target: Some(Target::AtLeast(0.70)),
+        target: Some(Target::AtLeast(0.72)),
     },
     Row {
         name: "GET /pushrules/, limits on against off",
@@ -127,7 +127,7 @@ pub(super) const ROWS: &[Row] = &[
             connections: 64,
             ..DEFAULT_COMPARISON
         }),
-        target: Some(Target::AtLeast(0.35)),
+        target: Some(Target::AtLeast(0.42)),
     },
     Row {
         name: "POST token, client_credentials, 64 connections",
@@ -136,7 +136,7 @@ pub(super) const ROWS: &[Row] = &[
             connections: 64,
             ..DEFAULT_COMPARISON
         }),
-        target: Some(Target::AtLeast(0.35)),
+        target: Some(Target::AtLeast(0.42)),
     },
     Row {
         name: "rejected request (429)",

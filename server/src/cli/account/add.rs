@@ -14,7 +14,7 @@ use crate::cli::CliError;
 
 #[derive(Args)]
 pub(in crate::cli) struct Add {
-    /// Account name: a to z, 0 to 9 and _, and . or - inside; at most 30 characters
+    /// Account name: a to z, 0 to 9 and _, also . and - between them; at most 30 characters
     pub(super) name: String,
     /// E-mail address
     #[arg(long)]
@@ -28,17 +28,22 @@ pub(in crate::cli) struct Add {
 }
 
 impl Add {
-    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
-        let Self { name, email, password_stdin, admin } = self;
-        check_name(&name).map_err(|error| format!("the name {error}"))?;
-        if let Some(email) = &email {
+    /// Checks the name and the e-mail address.
+    pub(super) fn check(&self) -> Result<(), CliError> {
+        check_name(&self.name).map_err(|error| format!("the name {error}"))?;
+        if let Some(email) = &self.email {
             check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
         }
+        Ok(())
+    }
+
+    /// Adds the account, whose name and e-mail address were checked.
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+        let Self { name, email, password_stdin, admin } = self;
         let identifiers = iter::once(&*name).chain(email.as_deref());
         let (hash, generated_password) =
             read_or_generate_password(password_stdin, identifiers).await?;
-        // Checked before the name is released, which must stay reserved if the account is not
-        // added.
+        // Checked first: if the account cannot be added, the name must stay reserved.
         if let Some(email) = &email
             && store.account_by_email(email).await?.is_some()
         {

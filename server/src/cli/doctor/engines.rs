@@ -102,12 +102,14 @@ async fn check_database(config: &Config, report: &mut Report) {
         report.ok("durability", "PostgreSQL stores writes before it acknowledges them");
     }
     for setting in durability.disabled_settings {
-        let problem = format!("{setting} is off in PostgreSQL: a crash can lose writes");
+        let effect =
+            if setting == "synchronous_commit" { "lose writes" } else { "corrupt the database" };
+        let problem = format!("{setting} is off in PostgreSQL: a crash can {effect}");
         report.warn("durability", problem, format!("set {setting} = on"));
     }
     if durability.is_standby_asynchronous {
         let problem = "the URL names several servers, but commits wait for no standby: a failover \
-                       loses acknowledged writes";
+                       can lose acknowledged writes";
         let fix = "set synchronous_standby_names and synchronous_commit = on";
         report.warn("durability", problem, fix);
     }
@@ -172,7 +174,7 @@ async fn check_redis(config: &Config, report: &mut Report) {
     }
 }
 
-/// Reports why a Redis server cannot count requests. Without a fix, the error says what to do.
+/// Reports why a Redis server cannot count requests. If the fix is empty, the error itself says what to do.
 fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
     let rejection_reason = rejection::find_certificate_error(error);
     let fix: &str = match error.kind() {
@@ -183,8 +185,8 @@ fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
              with a database number in the URL +select, and for a cluster +cluster|slots +asking +time"
         ),
         _ if rejection_reason.is_some() => {
-            "use a host name from its certificate, and name its authority in \
-             limits.redis_root_certificate"
+            "use a host name that is in the certificate, or set limits.redis_root_certificate to the \
+             file of its authority; replace an expired certificate"
         }
         _ if error.kind() == ErrorKind::AuthenticationFailed || error.code() == Some("NOAUTH") => {
             "write the password into the URL: redis://:PASSWORD@HOST, or redis://USER:PASSWORD@HOST"

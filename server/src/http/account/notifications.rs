@@ -138,7 +138,7 @@ async fn redirect_to_part(
 ) -> Result<Response, PageError> {
     let rulesets = load_rulesets(session, account).await?;
     if let Some(document) = rulesets.document(&view.scope()) {
-        view.select_changed_entry(&change, &Preferences::from_document(document));
+        view.select_page_of_change(&change, &Preferences::from_document(document));
     }
     let part = NotificationsPart::from_form(pairs).ok_or(CommonError::Internal)?;
     redirect(session, &view.path_after_change(part, notice))

@@ -15,9 +15,9 @@ pub struct NotificationsView {
     pub lang: Option<Language>,
     /// The device profile whose rules are shown; `None` for the rules of all devices.
     pub profile: Option<ProfileTag>,
-    /// The part that was changed, which shows the notice.
+    /// The part that was just changed, where the notice is shown.
     pub part: Option<NotificationsPart>,
-    /// The page in the lists of words, people and rooms.
+    /// The page of list entries: keywords, muted words, people and rooms, numbered as one list.
     pub page: PageNumber,
 }
 
@@ -50,7 +50,8 @@ impl NotificationsPart {
         }
     }
 
-    /// Returns the part with this name in a query, which never names the pause.
+    /// Returns the part with this name in a query. The pause is missing: a change of it shows no
+    /// notice.
     fn from_name(name: &str) -> Option<Self> {
         match name {
             "quiet-hours" => Some(Self::QuietHours),
@@ -112,7 +113,7 @@ impl NotificationsView {
     }
 
     /// Selects the page of the lists that contains the changed entry, if there is one.
-    pub fn select_changed_entry(
+    pub fn select_page_of_change(
         &mut self,
         change: &PreferenceChange,
         preferences: &Preferences<'_>,

@@ -12,7 +12,7 @@ on_both_engines! {
     crate::admin::start_unlimited:
     an_admin_disables_and_enables_an_account,
     an_admin_deletes_an_account,
-    an_admin_records_a_comment,
+    an_admin_records_a_note,
     the_last_admin_cannot_be_disabled_or_deleted,
     other_actions_are_rejected_or_change_nothing,
 }
@@ -39,8 +39,8 @@ async fn an_admin_disables_and_enables_an_account(service: Service) {
     let service = &service;
     let admin = admin_client(service, "admin:write:accounts admin:read:accounts").await;
     let (bob, id, path) = add_bob(service).await;
-    let whoami = "/api/v1/accounts/verify_credentials";
-    assert_eq!(bob.get(whoami).await.status, 200);
+    let verify_credentials = "/api/v1/accounts/verify_credentials";
+    assert_eq!(bob.get(verify_credentials).await.status, 200);
 
     let body = encode_form(&[("type", "disable"), ("text", "spam\nand more")]);
     let disable_response = admin.send(&format!("POST {path}/action"), body).await;
@@ -48,7 +48,10 @@ async fn an_admin_disables_and_enables_an_account(service: Service) {
     let request_id = disable_response.header("x-request-id").to_owned();
     let expected = json!(["account_disable", id, "by root: spam and more", "192.0.2.1", true]);
     assert_eq!(read_events(service, &request_id).await, [expected]);
-    assert_eq!(bob.get(whoami).await.json()["error"], "Your login is currently disabled");
+    assert_eq!(
+        bob.get(verify_credentials).await.json()["error"],
+        "Your login is currently disabled"
+    );
     let bobs_account = admin.get(&path).await.expect_json(StatusCode::OK);
     assert_eq!(
         (&bobs_account["disabled"], &bobs_account["username"]),
@@ -59,7 +62,7 @@ async fn an_admin_disables_and_enables_an_account(service: Service) {
     let account = enable_response.expect_json(StatusCode::OK);
     assert_eq!(account["disabled"], false);
     assert_eq!(account, admin.get(&path).await.json());
-    assert_eq!(bob.get(whoami).await.status, 200);
+    assert_eq!(bob.get(verify_credentials).await.status, 200);
     let request_id = enable_response.header("x-request-id").to_owned();
     let expected = json!(["account_enable", id, "by root", "192.0.2.1", true]);
     assert!(read_events(service, &request_id).await.contains(&expected));
@@ -99,7 +102,7 @@ async fn an_admin_deletes_an_account(service: Service) {
     assert_eq!(read_events(service, "").await.len(), 1);
 }
 
-async fn an_admin_records_a_comment(service: Service) {
+async fn an_admin_records_a_note(service: Service) {
     let service = &service;
     let admin = admin_client(service, "admin:write").await;
     let (bob, id, path) = add_bob(service).await;

@@ -48,6 +48,7 @@ fn account_names_are_validated_and_unique() {
         let message = workspace.run_failing(&["account", "add", name]);
         assert!(message.starts_with("belfry: the name "), "{name}: {message}");
     }
+    assert!(!workspace.path().join("data").exists(), "nothing was created");
     workspace.run(&["account", "add", &"a".repeat(30)]);
     workspace.run(&["account", "add", "a.b-c"]);
     workspace.run(&["account", "add", "_0z", "--email", "a@b.example"]);
@@ -102,6 +103,7 @@ fn a_password_can_come_from_standard_input_and_is_not_printed() {
 #[test]
 fn a_command_rejects_the_name_or_the_email_address_as_a_password() {
     let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
     let run_with_password = |command: &[&str], password: &str| {
         let output = workspace.run_with_input(command, password);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())

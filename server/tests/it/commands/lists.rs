@@ -10,7 +10,7 @@ use super::Workspace;
 use crate::support::on_both_engines;
 use crate::support::process::belfry_command;
 
-/// As in `belfry account list | head -1`.
+/// As in `belfry account list | true`: the reader closes the pipe before the first write.
 #[test]
 fn a_closed_pipe_ends_a_command_quietly() {
     let workspace = Workspace::sqlite();
@@ -52,6 +52,7 @@ async fn add_rows(workspace: &Workspace, count: i64) {
             secret = "A".repeat(64),
         )
     };
+    // Only on PostgreSQL, a command needs flags: `--database URL`.
     let statements = match workspace.flags()[..] {
         [_, _] => insert_statements(&format!("generate_series(1, {count}) as i")),
         _ => insert_statements(&format!(

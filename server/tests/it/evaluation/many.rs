@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use belfry_core::account::Role;
 use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
-use belfry_store::{Account, SaveOutcome, SerializedDocument, Store};
+use belfry_store::{Account, NO_PASSWORD, SaveOutcome, SerializedDocument, Store};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -18,8 +18,7 @@ use super::{
 };
 use crate::support::{Service, any_events};
 
-/// Adds accounts and returns their names. The accounts have no password hash, which would take long
-/// to compute.
+/// Adds accounts and returns their names. They have no passwords, because hashing takes long.
 pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
     let names: Vec<String> = (0..count).map(|number| format!("person_{number}")).collect();
     let insertions = (1000..).zip(&names).map(|(id, name)| async move {
@@ -28,7 +27,7 @@ pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
             name: name.clone(),
             email: None,
             unverified_email: None,
-            password_hash: "none".to_owned(),
+            password_hash: NO_PASSWORD.to_owned(),
             role: Role::User,
             created_at: service.now(),
             signed_in_at: None,
@@ -76,6 +75,7 @@ async fn evaluate_twenty_thousand_members(settings: &str) {
             (0..MEMBERS).zip(&names).filter(|(number, _)| (number % 20 == 7) == is_silent);
         members.map(|(_, name)| user_id(name)).collect()
     };
+    // The second evaluation uses the cached rules.
     for _ in 0..2 {
         let groups: BTreeMap<_, _> =
             application_service.evaluate(&body).await.into_iter().collect();

@@ -291,7 +291,9 @@ async fn scripts_from_other_origins_can_read_nginx_rejections() {
             response.headers().get_all("access-control-allow-origin").iter().collect();
         assert_eq!(origins, ["*"], "{status}");
         let exposed_headers = &response.headers()["access-control-expose-headers"];
-        assert_eq!(exposed_headers, "Retry-After, WWW-Authenticate", "{status}");
+        let expected_headers = "Retry-After, WWW-Authenticate, X-RateLimit-Limit, \
+                                X-RateLimit-Remaining, X-RateLimit-Reset";
+        assert_eq!(exposed_headers, expected_headers, "{status}");
     };
     verify_rejection("GET /x", None, 401).await;
     verify_rejection("GET /api/v1/media", read_token, 403).await;

@@ -21,11 +21,11 @@ async fn is_valid_token(service: &Service, token: &str) -> bool {
 async fn a_code_is_redeemed_once_and_a_replay_revokes_the_first_token() {
     let (service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &PKCE).await;
-    let proof = [("code_verifier", VERIFIER)];
-    let token = expect_token(&client.redeem(&code, &proof).await);
+    let verifier = [("code_verifier", VERIFIER)];
+    let token = expect_token(&client.redeem(&code, &verifier).await);
     assert!(is_valid_token(&service, &token).await);
     assert_eq!(
-        status_and_error(&client.redeem(&code, &proof).await),
+        status_and_error(&client.redeem(&code, &verifier).await),
         oauth_error(400, "invalid_grant")
     );
     assert!(!is_valid_token(&service, &token).await);
@@ -41,19 +41,19 @@ async fn a_code_is_redeemed_once_and_a_replay_revokes_the_first_token() {
 async fn an_invalid_replay_revokes_nothing() {
     let (service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &PKCE).await;
-    let proof = [("code_verifier", VERIFIER)];
-    let token = expect_token(&client.redeem(&code, &proof).await);
+    let verifier = [("code_verifier", VERIFIER)];
+    let token = expect_token(&client.redeem(&code, &verifier).await);
     let thief = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
     assert_eq!(
-        status_and_error(&thief.redeem(&code, &proof).await),
+        status_and_error(&thief.redeem(&code, &verifier).await),
         oauth_error(401, "invalid_client")
     );
     let other_client = service.register_client().await;
     for response in [
-        other_client.redeem(&code, &proof).await,
+        other_client.redeem(&code, &verifier).await,
         client.redeem(&code, &[("code_verifier", &"x".repeat(43))]).await,
         client.redeem(&code, &[]).await,
-        client.with_redirect_uri("https://app.example/other").redeem(&code, &proof).await,
+        client.with_redirect_uri("https://app.example/other").redeem(&code, &verifier).await,
     ] {
         assert_eq!(status_and_error(&response), oauth_error(400, "invalid_grant"));
     }

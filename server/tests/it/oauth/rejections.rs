@@ -12,8 +12,8 @@ const PKCE: [(&str, &str); 2] = [
     ("code_challenge_method", "S256"),
 ];
 
-/// The response does not disclose the state of a code, or whether another client has this code,
-/// because that would help an attacker.
+/// The response does not disclose whether a code is unknown, expired, used or issued to another
+/// client. It describes only mistakes in the request of the code's own client.
 #[tokio::test]
 async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
     let service = Service::start().await;
@@ -185,7 +185,7 @@ async fn the_reason_for_a_rejection_is_logged() {
     let token = token["access_token"].as_str().unwrap();
     let authorize = format!("{url}/oauth/authorize?client_id=unknown");
     assert_eq!(reqwest::get(authorize).await.unwrap().status(), 401);
-    // More lines than are written in a minute; lines with other reasons are written nevertheless.
+    // At most ten lines with one reason are written per minute; other reasons are still logged.
     for _ in 0..12 {
         post("/oauth/revoke", &[("token", token)]).await;
     }

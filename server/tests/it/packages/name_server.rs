@@ -5,14 +5,14 @@ use std::thread;
 
 /// A DNS server that runs until the process exits.
 pub(super) struct NameServer {
-    /// The address that it listens on, at port 53.
+    /// The address that it listens on, with port 53.
     pub(super) address: Ipv4Addr,
 }
 
 impl NameServer {
     /// Starts a server for a name whose address is 127.0.0.1.
     pub(super) fn start(name: &str) -> Self {
-        // Resolvers have no setting for the port, so the address must be unused.
+        // Resolvers use only port 53, so every test process needs an address of its own.
         let [_, _, high, low] = std::process::id().to_be_bytes();
         let address = Ipv4Addr::new(127, 53, high, low);
         let socket = UdpSocket::bind((address, 53)).unwrap();

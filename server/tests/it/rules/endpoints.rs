@@ -169,7 +169,7 @@ async fn deleting_a_built_in_rule_returns_404() {
 }
 
 #[tokio::test]
-async fn a_deleted_and_recreated_rule_is_enabled_and_on_top() {
+async fn a_deleted_and_recreated_rule_is_enabled_and_first() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for id in ["a", "b"] {

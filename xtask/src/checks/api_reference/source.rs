@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::cargo;
 
-/// The areas, in the order in which the page lists them. The server embeds the same files.
+/// The names of the OpenAPI files, in the order of their sections in `docs/api.md`. The server embeds
+/// the same files.
 const AREAS: [&str; 9] = [
     "push_rules",
     "evaluation",

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
+fn consent_is_implied_only_by_exactly_these_scopes_without_force_login() {
     for (force_login, granted_scopes, step) in [
         ("0", &[][..], NextStep::RequestConsent),
         ("0", &["read"], NextStep::RequestConsent),

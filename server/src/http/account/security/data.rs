@@ -186,8 +186,7 @@ fn delivery_to_json(delivery: &LoggedDelivery) -> Value {
     })
 }
 
-/// Returns an event as JSON. Address and detail are included only if the account's owner caused the
-/// event: otherwise they are data of an admin or the operator.
+/// Returns an event as JSON, with address and detail only if the account's owner may see them.
 fn event_to_json(event: &AuditEvent) -> Value {
     let mut event_json = json!({
         "at": event.at.to_string(),
@@ -197,7 +196,7 @@ fn event_to_json(event: &AuditEvent) -> Value {
         "count": event.count,
         "app": event.app,
     });
-    if AuditKind::from_name(&event.kind).is_some_and(AuditKind::is_caused_by_owner) {
+    if AuditKind::from_name(&event.kind).is_some_and(AuditKind::shows_details_to_owner) {
         event_json["address"] = event.address.clone().into();
         event_json["detail"] = event.detail.clone().into();
     }

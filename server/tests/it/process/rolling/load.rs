@@ -35,6 +35,7 @@ struct Shared {
 struct AcknowledgedWrites {
     /// The path of the client's rule.
     rule_path: String,
+    /// The pattern of the last acknowledged write.
     pattern: String,
     /// App tokens.
     tokens: Vec<String>,
