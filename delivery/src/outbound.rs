@@ -26,7 +26,6 @@ use rustls::RootCertStore;
 use tokio::time::{Instant, timeout_at};
 
 use self::connector::Connector;
-use self::lookup::Lookups;
 
 /// Maximum time from the start of a request to the last byte of its response.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,6 +40,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum time for the response to a ping.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of connections. When half of them are open, new ones are closed after their first
+/// request.
+pub const MAX_CONNECTIONS: usize = 4096;
 /// Maximum number of unused HTTP/1.1 connections to an origin.
 pub(crate) const MAX_IDLE_CONNECTIONS: usize = 64;
 
@@ -59,6 +61,8 @@ pub struct OutboundOptions {
     pub timeout: Duration,
     /// Resolves names.
     pub resolve: Resolve,
+    /// Maximum number of connections. Further ones wait for one of them to end.
+    pub max_connections: usize,
 }
 
 impl OutboundOptions {
@@ -68,7 +72,13 @@ impl OutboundOptions {
             let addresses = (name, 0).to_socket_addrs()?;
             Ok(addresses.map(|address| address.ip()).collect())
         });
-        Self { address_policy, authorities: Arc::new(authorities), timeout: TIMEOUT, resolve }
+        Self {
+            address_policy,
+            authorities: Arc::new(authorities),
+            timeout: TIMEOUT,
+            resolve,
+            max_connections: MAX_CONNECTIONS,
+        }
     }
 }
 
@@ -81,8 +91,7 @@ pub struct OutboundClient {
 impl OutboundClient {
     /// Creates a client. It must be used in a tokio runtime.
     pub fn new(options: OutboundOptions) -> Self {
-        let OutboundOptions { address_policy, authorities, timeout, resolve } = options;
-        let connector = Connector::new(address_policy, authorities, Lookups::new(resolve), timeout);
+        let timeout = options.timeout;
         let http = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -94,7 +103,7 @@ impl OutboundClient {
             .http2_max_header_list_size(MAX_HEADER_BYTES.into())
             .http2_initial_stream_window_size(u32::from(u16::MAX))
             .http2_initial_connection_window_size(1024 * 1024)
-            .build(connector);
+            .build(Connector::new(options));
         Self { http, timeout }
     }
 

@@ -197,3 +197,40 @@ pub async fn add_key(
     let outcome = store.add_vapid_key(events, &key, replaced_key, now).await?;
     Ok((outcome == WriteOutcome::Written).then_some(key.public_key))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3600;
+
+    #[test]
+    fn a_token_is_reused_for_its_origin_until_an_hour_before_its_end() {
+        let key = VapidKey::from_pkcs8(&VapidKey::generate_pkcs8().unwrap()).unwrap();
+        let public_key = key.public_key().to_owned();
+        let opened = OpenedKeys {
+            keys: BTreeMap::from([(public_key.clone(), key)]),
+            newest: public_key.clone(),
+            lost: BTreeSet::new(),
+        };
+        let keys = VapidKeys {
+            contact: "mailto:ops@ring.example".to_owned(),
+            opened: RwLock::new(opened),
+            tokens: Mutex::default(),
+        };
+        let sign = |origin: &str, second: i64| {
+            keys.token(origin, &public_key, Timestamp::from_second(second).unwrap()).unwrap()
+        };
+        let first = sign("https://push.example", 0);
+        assert!(Arc::ptr_eq(&first, &sign("https://push.example", 11 * HOUR)));
+        assert!(!Arc::ptr_eq(&first, &sign("https://other.example", 0)));
+        let second = sign("https://push.example", 11 * HOUR + 1);
+        assert!(!Arc::ptr_eq(&first, &second), "less than an hour remains");
+        let after_setback = sign("https://push.example", 0);
+        assert!(!Arc::ptr_eq(&second, &after_setback), "it would be valid for more than 12 hours");
+        for number in 0..=MAX_TOKENS {
+            sign(&format!("https://{number}.example"), 0);
+        }
+        assert!(keys.tokens.lock().unwrap().len() <= MAX_TOKENS);
+    }
+}

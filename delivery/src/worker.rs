@@ -34,11 +34,13 @@ use crate::sender::{Attempt, Sender};
 /// Maximum number of a lane's messages in flight. With HTTP/1.1 each needs a connection; all of
 /// these are kept open for later messages.
 pub const MAX_IN_FLIGHT: usize = MAX_IDLE_CONNECTIONS;
-/// Number of messages in flight that the lanes of a node share, to limit its memory and
-/// connections. It is exceeded while lanes that began with a larger share finish their messages.
-pub const SHARED_IN_FLIGHT: usize = 1024;
-/// Maximum number of due lanes that are considered for a free slot.
-const MAX_DUE_LANES: i64 = 4096;
+/// Number of messages in flight that the lanes of a node share, to limit its memory. It is exceeded while lanes that began with a larger share finish their messages.
+const SHARED_IN_FLIGHT: usize = 1024;
+/// Maximum number of due lanes that are considered for a free slot. Dead servers are due for the
+/// longest time, and must not hide the fast ones.
+const MAX_DUE_LANES: i64 = 50_000;
+/// Minimum time between two searches for due lanes, which read every origin in the queue.
+const MIN_SEARCH_INTERVAL: Duration = Duration::from_millis(20);
 /// Interval at which a node looks for messages that other nodes accepted, and for retries.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time after which a lane with further messages frees its slot for the lanes that wait for one.
@@ -46,6 +48,11 @@ const MAX_RUN_DURATION: Duration = Duration::from_secs(10);
 /// Duration from which an attempt counts as a failure of its server, even if it was accepted: slow
 /// servers would otherwise occupy all slots.
 const SLOW_ATTEMPT: Duration = Duration::from_secs(5);
+/// Number of error responses in a run without an accepted message after which the lane is paused,
+/// because the errors probably concern all messages to the server.
+const MAX_ERRORS_WITHOUT_SUCCESS: u32 = 16;
+/// The pause after these errors. It does not grow: they may be those of a few receivers.
+const ERROR_PAUSE: Duration = Duration::from_secs(10);
 /// Number of failures of a lane, after about two minutes, from which its server is in the log.
 const LOGGED_FAILURES: i64 = 8;
 /// Maximum time from the claim of a delivery to the start of its attempt, so that the attempt ends
@@ -72,12 +79,20 @@ struct LaneRun<'a> {
     origin: &'a str,
     /// The number of the lane's failures before this run; 0 after a success in this run.
     failures: i64,
-    /// The end of the pause, if the lane's server failed or was slow in this run.
+    /// True if the server failed or was slow in this run.
+    has_failure: bool,
+    /// The end of the pause of the lane, if it must pause.
     paused_until: Option<Timestamp>,
     /// True if the server has responded to a message in this run, other than by a failure.
     has_response: bool,
     /// True if the server has accepted a message in this run.
     has_success: bool,
+    /// Number of error responses in this run that concern single messages.
+    error_count: u32,
+    /// Number of responses in this run.
+    response_count: u32,
+    /// The total time until these responses.
+    response_time: Duration,
     /// Attempts whose results are not stored yet.
     unstored: Vec<FinishedAttempt>,
 }
@@ -115,6 +130,10 @@ impl Worker {
         while !self.stop.is_cancelled() {
             if !slots.is_full() {
                 self.start_lanes(&mut slots, &mut lanes).await;
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => {}
+                () = sleep(MIN_SEARCH_INTERVAL) => {}
             }
             tokio::select! {
                 () = self.stop.cancelled() => {}
@@ -172,17 +191,17 @@ impl Worker {
             worker: self,
             origin,
             failures,
+            has_failure: false,
             paused_until: None,
             has_response: false,
             has_success: false,
+            error_count: 0,
+            response_count: 0,
+            response_time: Duration::ZERO,
             unstored: Vec::new(),
         };
         run.send_due_messages().await;
-        match run {
-            LaneRun { paused_until: Some(_), .. } => Conduct::Slow,
-            LaneRun { has_success: true, .. } => Conduct::Fast,
-            _ => Conduct::Unknown,
-        }
+        run.conduct()
     }
 
     /// Claims due deliveries. Releases them if the database took so long that the lease could end
@@ -301,30 +320,58 @@ impl LaneRun<'_> {
             Verdict::Dropped => DeliveryResult::Finished(DeliveryOutcome::Dropped),
             Verdict::Retry => DeliveryResult::Retry(due_at()),
             Verdict::Denied => DeliveryResult::Denied(due_at()),
-            Verdict::ServerUnavailable => DeliveryResult::Retry(self.pause(retry_after, now)),
+            // The message may be the only one that fails, and then the pauses of its lane are short.
+            Verdict::ServerUnavailable => {
+                DeliveryResult::Retry(self.pause_after_failure(retry_after, now).max(due_at()))
+            }
         };
+        if attempt.status.is_some() {
+            self.response_count += 1;
+            self.response_time += attempt.duration;
+        }
         match verdict {
-            _ if attempt.duration >= SLOW_ATTEMPT => drop(self.pause(None, now)),
+            _ if attempt.duration >= SLOW_ATTEMPT => drop(self.pause_after_failure(None, now)),
             Verdict::Delivered => (self.has_response, self.has_success) = (true, true),
             Verdict::ReceiverGone | Verdict::Denied | Verdict::Dropped => self.has_response = true,
             Verdict::Retry | Verdict::ServerUnavailable => {}
+        }
+        if matches!(verdict, Verdict::Denied | Verdict::Retry) && attempt.status.is_some() {
+            self.error_count += 1;
+            if self.error_count >= MAX_ERRORS_WITHOUT_SUCCESS && !self.has_success {
+                self.pause(ERROR_PAUSE, now);
+            }
         }
         let key = delivery.key.clone();
         let record = AttemptRecord { key, result, status: attempt.status, error: attempt.error };
         self.unstored.push(FinishedAttempt { delivery, verdict, record });
     }
 
-    /// Pauses the lane. Returns the end of the pause.
-    fn pause(&mut self, retry_after: Option<Duration>, now: Timestamp) -> Timestamp {
-        let pause = random_pause(self.failures + 1).max(retry_after.unwrap_or_default());
+    /// Pauses the lane because its server failed or was slow. Returns the end of the pause.
+    fn pause_after_failure(&mut self, retry_after: Option<Duration>, now: Timestamp) -> Timestamp {
+        self.has_failure = true;
+        self.pause(random_pause(self.failures + 1).max(retry_after.unwrap_or_default()), now)
+    }
+
+    /// Pauses the lane, at least until the end of an earlier pause. Returns the end of the pause.
+    fn pause(&mut self, pause: Duration, now: Timestamp) -> Timestamp {
         let until = round_up(now, pause).max(self.paused_until.unwrap_or(now));
         self.paused_until = Some(until);
         until
     }
 
-    /// Stores the results of finished attempts, then the pause or the success of the lane, and
-    /// deletes receivers that are gone. After an error, everything is stored again; what was stored
-    /// before is then unchanged.
+    /// Returns how the server reacted in this run.
+    fn conduct(&self) -> Conduct {
+        let mean_time = self.response_time / self.response_count.max(1);
+        match (self.paused_until, self.has_success) {
+            (Some(_), _) => Conduct::Slow,
+            (None, true) => Conduct::from_response_time(mean_time),
+            (None, false) => Conduct::Unknown,
+        }
+    }
+
+    /// Stores the pause of the lane, the results of finished attempts and the success of the lane,
+    /// and deletes receivers that are gone. After an error, everything is stored again; what was
+    /// stored before is then unchanged.
     async fn store_results(&mut self) -> Result<(), StoreError> {
         if self.unstored.is_empty() {
             return Ok(());
@@ -339,15 +386,17 @@ impl LaneRun<'_> {
         }
         let records: Vec<AttemptRecord> =
             self.unstored.iter().map(|attempt| attempt.record.clone()).collect();
-        store.record_attempts(&records, now).await?;
         let origin = self.origin;
         if let Some(until) = self.paused_until {
-            let failures = self.failures + 1;
+            let failures = self.failures + i64::from(self.has_failure);
+            // Before the results, after which other nodes can claim the deliveries.
             store.pause_lane(origin, until, failures).await?;
-            if failures == LOGGED_FAILURES {
+            if self.has_failure && failures == LOGGED_FAILURES {
                 log_throttled!(warn, "push service does not respond, pausing", origin, %until);
             }
-        } else if self.has_success && self.failures > 0 {
+        }
+        store.record_attempts(&records, now).await?;
+        if self.paused_until.is_none() && self.has_success && self.failures > 0 {
             store.clear_lane(origin, now).await?;
             if self.failures >= LOGGED_FAILURES {
                 log_throttled!(info, "push service responds again", origin);

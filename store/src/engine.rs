@@ -19,7 +19,9 @@ use futures_util::future::BoxFuture;
 
 pub(crate) use self::in_list::{CHUNK_LEN, in_list, pad_list};
 pub(crate) use self::parameters::{NumberedSql, numbered_sql, sql, values};
-pub(crate) use self::row::{FromRow, FromValue, Row, Rows, Value, columns, from_row, read_rows};
+pub(crate) use self::row::{
+    FromRow, FromValue, Row, Rows, Value, columns, from_row, read_known_rows, read_rows,
+};
 pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
 use super::outage::{Operation, Outage};
 use super::{StoreError, migrations};

@@ -9,7 +9,7 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 pub use self::registration::{MAX_RECEIVERS, NewReceiver, SetReceiverOutcome};
-use super::engine::{CHUNK_LEN, FromRow, Row, Statement, in_list, pad_list, sql};
+use super::engine::{CHUNK_LEN, FromRow, Row, Statement, in_list, pad_list, read_known_rows, sql};
 use super::{Store, StoreError};
 
 /// A stored receiver.
@@ -185,7 +185,7 @@ impl Store {
                 ),
                 values,
             );
-            receivers.extend(self.read_all::<StoredReceiver>(select).await?);
+            receivers.extend(read_known_rows::<StoredReceiver>(self.engine.read(select).await?));
         }
         Ok(receivers)
     }

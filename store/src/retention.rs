@@ -184,7 +184,7 @@ macro_rules! delete_tokens {
 
 /// The tables, each with the change that deletes one batch of its rows. The last statement returns
 /// the deleted rows.
-const TABLE_DELETIONS: [(&str, DeleteOldest); 9] = [
+const TABLE_DELETIONS: [(&str, DeleteOldest); 8] = [
     ("requests", |cutoffs| {
         Change::unaudited(delete_oldest!("requests", "expires_at", cutoffs.expired))
     }),
@@ -202,7 +202,6 @@ const TABLE_DELETIONS: [(&str, DeleteOldest); 9] = [
     ("deliveries", |cutoffs| {
         Change::unaudited(push::delete_deliveries_statement(cutoffs.deliveries))
     }),
-    ("messages", |_| Change::unaudited(push::delete_messages_statement())),
     ("lanes", |cutoffs| Change::unaudited(push::delete_lanes_statement(cutoffs.expired))),
 ];
 
@@ -234,7 +233,12 @@ impl Store {
             return Ok(SweepOutcome::NotDue);
         };
         if now < trusted_from {
+            // The clock does not decide which messages are needed.
+            self.delete_messages().await?;
             return Ok(SweepOutcome::ClockUntrusted(trusted_from));
+        }
+        if trusted_from == now {
+            self.correct_due_times(now).await?;
         }
         let cutoffs = Cutoffs {
             expired: saturating_add(now, -GRACE_PERIOD),
@@ -251,6 +255,7 @@ impl Store {
             });
             deleted_counts.push((table, table_count.await?));
         }
+        deleted_counts.push(("messages", self.delete_messages().await?));
         deleted_counts.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
         deleted_counts.push(("receivers", self.delete_ended_receivers(cutoffs.expired).await?));
         deleted_counts.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
@@ -270,8 +275,8 @@ impl Store {
         self.read_one(select).await
     }
 
-    /// Records a sweep. Returns the time from which the clock is trusted, or `None` if no sweep is
-    /// due.
+    /// Records a sweep. Returns the time from which the clock is trusted, which is `now` after a jump
+    /// back; `None` if no sweep is due.
     async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let previous = self.sweep_state().await?;
         let Some(next) = SweepState::next(previous, now) else { return Ok(None) };

@@ -16,15 +16,17 @@ use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
 use tower_service::Service;
 use url::Host;
 
+use super::OutboundOptions;
 use super::error::classify_handshake;
 use super::lookup::Lookups;
 
@@ -41,19 +43,22 @@ pub(super) struct Connector {
     tls: TlsConnector,
     /// Maximum time to look up a host, connect to it and complete the TLS handshake.
     timeout: Duration,
+    /// Has a permit for each further connection.
+    connections: Arc<Semaphore>,
+    max_connections: usize,
 }
 
 impl Connector {
-    pub(super) fn new(
-        address_policy: PushAddressPolicy,
-        authorities: Arc<RootCertStore>,
-        lookups: Lookups,
-        timeout: Duration,
-    ) -> Self {
+    pub(super) fn new(options: OutboundOptions) -> Self {
+        let OutboundOptions { address_policy, authorities, timeout, resolve, max_connections } =
+            options;
         let mut tls =
             ClientConfig::builder().with_root_certificates(authorities).with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Self { address_policy, lookups, tls: TlsConnector::from(Arc::new(tls)), timeout }
+        let tls = TlsConnector::from(Arc::new(tls));
+        let lookups = Lookups::new(resolve);
+        let connections = Arc::new(Semaphore::new(max_connections));
+        Self { address_policy, lookups, tls, timeout, connections, max_connections }
     }
 
     async fn connect(self, uri: Uri) -> Result<OutboundStream, AttemptError> {
@@ -62,9 +67,12 @@ impl Connector {
             .map_err(|_| AttemptError::ForbiddenAddress)?;
         let origin = endpoint.origin();
         let addresses = self.allowed_addresses(origin).await?;
+        let permit = Arc::clone(&self.connections).acquire_owned().await;
+        let permit = permit.map_err(|_| AttemptError::Protocol)?;
+        let is_reusable = self.connections.available_permits() >= self.max_connections / 2;
         let stream = connect_to_first(&addresses, origin.port).await?;
         if origin.scheme == Scheme::Http {
-            return Ok(OutboundStream::new(Either::Left(stream)));
+            return Ok(OutboundStream::new(Either::Left(stream), is_reusable, permit));
         }
         let name = match &origin.host {
             Host::Domain(name) => {
@@ -75,7 +83,7 @@ impl Connector {
         };
         let stream = self.tls.connect(name, stream).await;
         let stream = stream.map_err(|error| classify_handshake(&error))?;
-        Ok(OutboundStream::new(Either::Right(stream)))
+        Ok(OutboundStream::new(Either::Right(stream), is_reusable, permit))
     }
 
     /// Returns the addresses of a host. One forbidden address rejects them all, because the host
@@ -128,21 +136,34 @@ impl Service<Uri> for Connector {
 }
 
 /// A connection with or without TLS.
-pub(super) struct OutboundStream(TokioIo<Either<TcpStream, TlsStream<TcpStream>>>);
+pub(super) struct OutboundStream {
+    io: TokioIo<Either<TcpStream, TlsStream<TcpStream>>>,
+    /// False if it must be closed after its first request.
+    is_reusable: bool,
+    _permit: OwnedSemaphorePermit,
+}
 
 impl OutboundStream {
-    fn new(stream: Either<TcpStream, TlsStream<TcpStream>>) -> Self {
-        Self(TokioIo::new(stream))
+    fn new(
+        stream: Either<TcpStream, TlsStream<TcpStream>>,
+        is_reusable: bool,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        Self { io: TokioIo::new(stream), is_reusable, _permit: permit }
     }
 }
 
 impl Connection for OutboundStream {
     fn connected(&self) -> Connected {
-        let is_http2 = match self.0.inner() {
+        let is_http2 = match self.io.inner() {
             Either::Left(_) => false,
             Either::Right(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
         };
-        if is_http2 { Connected::new().negotiated_h2() } else { Connected::new() }
+        let connected = Connected::new();
+        if !self.is_reusable {
+            connected.poison();
+        }
+        if is_http2 { connected.negotiated_h2() } else { connected }
     }
 }
 
@@ -152,7 +173,7 @@ impl Read for OutboundStream {
         context: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
+        Pin::new(&mut self.io).poll_read(context, buffer)
     }
 }
 
@@ -162,14 +183,14 @@ impl Write for OutboundStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
+        Pin::new(&mut self.io).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+        Pin::new(&mut self.io).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+        Pin::new(&mut self.io).poll_shutdown(context)
     }
 }

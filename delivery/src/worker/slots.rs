@@ -4,6 +4,7 @@
 //! register many slow servers could delay the messages of everyone else.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 /// Maximum number of lanes that a node works on concurrently.
 pub(super) const MAX_LANES: usize = 256;
@@ -11,16 +12,26 @@ pub(super) const MAX_LANES: usize = 256;
 const MAX_UNPROVEN_LANES: usize = MAX_LANES / 2;
 /// Maximum number of fast servers that are remembered.
 const MAX_FAST: usize = 10_000;
+/// Maximum mean time until the responses of a fast server.
+const MAX_FAST_RESPONSE: Duration = Duration::from_secs(1);
 
 /// The reactions of a server in a series of attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conduct {
     /// It has accepted messages quickly.
     Fast,
-    /// An attempt was slow or failed.
+    /// It was slow, or an attempt failed.
     Slow,
     /// No message was accepted, and none was slow.
     Unknown,
+}
+
+impl Conduct {
+    /// Returns the conduct of a server that has accepted messages, with this mean time until its
+    /// responses.
+    pub(super) fn from_response_time(mean_time: Duration) -> Self {
+        if mean_time <= MAX_FAST_RESPONSE { Self::Fast } else { Self::Slow }
+    }
 }
 
 /// The origins of the lanes in work, and of the servers that were fast the last time.
@@ -95,6 +106,20 @@ mod tests {
         assert_eq!(taken.count(), MAX_LANES, "128 fast lanes and 128 others");
         assert!(slots.is_full());
         assert!(!slots.take(&origin(0)), "already in work");
+    }
+
+    /// Servers just below the limit for a pause must not occupy the reserved slots.
+    #[test]
+    fn a_server_is_fast_if_it_responds_within_a_second_on_average() {
+        for (milliseconds, conduct) in [
+            (0, Conduct::Fast),
+            (1000, Conduct::Fast),
+            (1001, Conduct::Slow),
+            (4900, Conduct::Slow),
+        ] {
+            let mean_time = Duration::from_millis(milliseconds);
+            assert_eq!(Conduct::from_response_time(mean_time), conduct, "{milliseconds}");
+        }
     }
 
     #[test]

@@ -302,3 +302,41 @@ async fn a_closed_connection_is_replaced() {
     }
     assert_eq!(server.connections(), 5);
 }
+
+#[tokio::test]
+async fn a_new_connection_is_closed_after_a_request_if_half_of_the_maximum_are_open() {
+    let mut servers = Vec::new();
+    for _ in 0..3 {
+        servers.push(TestPushService::start(|_| Response::new(Full::default())).await);
+    }
+    let mut authorities = RootCertStore::empty();
+    authorities.roots.extend(servers.iter().flat_map(|server| server.authorities.roots.clone()));
+    let options = OutboundOptions {
+        authorities: Arc::new(authorities),
+        max_connections: 4,
+        ..servers[0].options()
+    };
+    let client = OutboundClient::new(options);
+    for _ in 0..3 {
+        for server in &servers {
+            let response = client.post(&server.endpoint(), HeaderMap::new(), Bytes::new()).await;
+            assert_eq!(response.unwrap().status(), 200);
+        }
+    }
+    let counts: Vec<usize> = servers.iter().map(TestPushService::connections).collect();
+    assert_eq!(counts, [1, 1, 3], "the first two connections are reused");
+}
+
+#[tokio::test]
+async fn a_message_waits_while_the_maximum_number_of_connections_is_open() {
+    let server = TestPushService::start_raw(&[""], Duration::from_millis(20)).await;
+    let options =
+        OutboundOptions { max_connections: 1, timeout: SHORT_TIMEOUT, ..server.options() };
+    let client = OutboundClient::new(options);
+    let endpoint = server.endpoint();
+    let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new());
+    let (first, second) = tokio::join!(send(), send());
+    assert_eq!(first.unwrap_err(), AttemptError::Timeout);
+    assert_eq!(second.unwrap_err(), AttemptError::Timeout);
+    assert_eq!(server.connections(), 1);
+}

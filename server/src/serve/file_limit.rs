@@ -1,6 +1,6 @@
 //! The limit on the process's open files. Each connection uses one.
 
-use belfry_delivery::worker::SHARED_IN_FLIGHT;
+use belfry_delivery::outbound::MAX_CONNECTIONS;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::config::Config;
@@ -29,6 +29,6 @@ pub fn raise_file_limit(config: &Config) {
 
 /// Returns the number of files that a server with the given settings opens.
 pub fn needed_files(config: &Config) -> u64 {
-    let push_connections = if config.push.contact.is_some() { SHARED_IN_FLIGHT } else { 0 };
+    let push_connections = if config.push.contact.is_some() { MAX_CONNECTIONS } else { 0 };
     (config.http.max_connections.saturating_add(OTHER_FILES + push_connections)) as u64
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use belfry_core::push::message::DeliveryDetails;
 use jiff::Timestamp;
 
-use crate::engine::{FromRow, Row, Statement, read_rows, sql};
+use crate::engine::{FromRow, Row, Statement, read_known_rows, sql};
 use crate::event_source::id_time;
 use crate::lanes::{is_paused, lock_lane_statement};
 use crate::receivers::{StoredReceiver, is_live, receiver_columns};
@@ -63,10 +63,12 @@ impl FromRow for ClaimedDelivery {
 }
 
 /// SQL condition: no node has a lease of a delivery. The time is that of the database, because the
-/// clocks of nodes may differ.
+/// clocks of nodes may differ. A lease that ends in more than an hour is ignored: it was stored while
+/// the clock of the database was ahead.
 macro_rules! is_unleased {
     () => {
-        "(deliveries.lease_until is null or deliveries.lease_until <= unixepoch())"
+        "(deliveries.lease_until is null or deliveries.lease_until <= unixepoch() \
+         or deliveries.lease_until > unixepoch() + 3600)"
     };
 }
 
@@ -184,7 +186,7 @@ impl Store {
         // has left.
         let statements = [lock_lane_statement(origin), update, remove, expire, select];
         let [.., claimed_rows]: [_; 5] = self.write_rows(Change::unaudited(statements)).await?;
-        read_rows(claimed_rows)
+        Ok(read_known_rows(claimed_rows))
     }
 
     /// Releases the deliveries of a claim that have no result yet, so that they can be claimed

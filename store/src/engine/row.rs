@@ -91,6 +91,17 @@ pub(crate) fn read_rows<T: FromRow>(rows: Rows) -> Result<Vec<T>, StoreError> {
     rows.into_iter().map(T::from_row).collect()
 }
 
+/// Reads all rows except those that another release has stored in a form that is unknown here, about
+/// which it logs a warning.
+pub(crate) fn read_known_rows<T: FromRow>(rows: Rows) -> Vec<T> {
+    let read_row = |row| {
+        T::from_row(row)
+            .inspect_err(|error| tracing::warn!(%error, "cannot read a row, ignoring"))
+            .ok()
+    };
+    rows.into_iter().filter_map(read_row).collect()
+}
+
 /// Reads the only column of a row.
 impl<T: FromValue> FromRow for T {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {

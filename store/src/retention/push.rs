@@ -37,6 +37,32 @@ impl Store {
         count.await.map(drop)
     }
 
+    /// Makes deliveries due that were accepted, or wait for a retry, by a clock that was ahead.
+    pub(super) async fn correct_due_times(&self, now: Timestamp) -> Result<(), StoreError> {
+        let count = repeat_batches(|| async {
+            let update = Change::unaudited(sql!(
+                "update deliveries set due_at = $now where id in (select id from deliveries \
+                 where finished_at is null and due_at > $now \
+                 and (attempts = 0 or due_at > $now + 90000) order by id limit 1000) \
+                 and finished_at is null returning id",
+                [now]
+            ));
+            let [corrected_rows] = self.write_rows(update).await?;
+            Ok(corrected_rows.len())
+        });
+        count.await.map(drop)
+    }
+
+    /// Deletes the messages without waiting deliveries. Returns their number.
+    pub(super) async fn delete_messages(&self) -> Result<usize, StoreError> {
+        let count = repeat_batches(|| async {
+            let [deleted_rows] =
+                self.write_rows(Change::unaudited(delete_messages_statement())).await?;
+            Ok(deleted_rows.len())
+        });
+        count.await
+    }
+
     /// Deletes the receivers whose account is gone, or whose token is gone or not valid at this
     /// time. Returns their number. There is no audit event: the end of the account or token had one.
     pub(super) async fn delete_ended_receivers(&self, now: Timestamp) -> Result<usize, StoreError> {
@@ -77,11 +103,18 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let finished_before = saturating_add(now, -DEDUP_TIME);
         let count = repeat_batches(|| async {
+            // Ids begin with the time at which a delivery was stored, so younger ones are not read.
             let select = sql!(
-                "select id from (select id, finished_at from deliveries \
-                 where account_id = $account order by id desc limit 1000000 offset 100) as older \
-                 where finished_at < $finished_before order by id limit 1000",
-                [account, finished_before]
+                "select id from deliveries where account_id = $account \
+                 and id <= (select id from deliveries where account_id = $account \
+                 order by id desc limit 1 offset 100) \
+                 and id < $stored_before and finished_at < $finished_before \
+                 order by id limit 1000",
+                [
+                    account,
+                    stored_before = event_id(finished_before.as_millisecond(), 0),
+                    finished_before
+                ]
             );
             let ids: Vec<String> = self.read_all(select).await?;
             let mut change = Change::unaudited([]);
@@ -111,7 +144,7 @@ pub(super) fn delete_deliveries_statement(before: Timestamp) -> Statement {
 }
 
 /// Returns the statement that deletes one batch of the messages without waiting deliveries.
-pub(super) fn delete_messages_statement() -> Statement {
+fn delete_messages_statement() -> Statement {
     sql!(
         "delete from messages where id in (select m.id from messages m where not exists \
          (select 1 from deliveries d where d.message_id = m.id) limit 1000) returning id"

@@ -9,6 +9,7 @@ mod credentials;
 mod encoding;
 mod failover;
 mod files;
+mod foreign_push_rows;
 mod group_commit;
 mod ids;
 mod nodes;
@@ -293,6 +294,8 @@ conformance! {
         an_empty_lane_that_is_not_paused_is_deleted,
         the_newest_100_deliveries_of_an_account_remain_after_a_day,
         a_sweep_deletes_more_receivers_than_fit_in_a_batch,
+        deliveries_from_a_clock_that_was_ahead_are_due_after_it_is_set_back,
+        a_message_without_deliveries_is_deleted_even_if_the_clock_is_not_trusted,
     }
     overlapping_reads::{
         a_token_read_while_its_account_or_app_changes_is_not_cached,

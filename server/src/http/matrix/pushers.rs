@@ -67,7 +67,10 @@ pub(crate) async fn set_pusher(
     FullBody(body): FullBody,
 ) -> Result<Response, MatrixError> {
     requester.require_access(RuleAccess::Write)?;
-    let delivery = state.delivery.as_ref().ok_or(MatrixError::DeliveryOff)?;
+    // A pusher can be deleted even if delivery is off.
+    let delivery = state.delivery.as_ref().ok_or(MatrixError::DeliveryOff);
+    let addresses =
+        delivery.as_ref().map(|delivery| delivery.addresses.clone()).unwrap_or_default();
     let receivers = state.store.receivers(requester.account_id, requester.now).await?;
     let find_receiver = |app_id: &str, pushkey: &str| {
         receivers.iter().find(|receiver| {
@@ -75,7 +78,7 @@ pub(crate) async fn set_pusher(
                 .is_some_and(|pusher| pusher.app_id == app_id && pusher.pushkey == pushkey)
         })
     };
-    match PusherRequest::parse(&body, &delivery.addresses)? {
+    match PusherRequest::parse(&body, &addresses)? {
         PusherRequest::Delete { app_id, pushkey } => {
             if let Some(receiver) = find_receiver(&app_id, &pushkey) {
                 let events = audit.success_event(AuditKind::ReceiverRemove).into();
@@ -88,7 +91,7 @@ pub(crate) async fn set_pusher(
                 check_public_key(keys).map_err(PusherError::Key)?;
             }
             let existing = find_receiver(&pusher.pusher.app_id, &pusher.pusher.pushkey);
-            add_pusher(&state, &audit, &requester, delivery, *pusher, existing).await
+            add_pusher(&state, &audit, &requester, delivery?, *pusher, existing).await
         }
     }
 }

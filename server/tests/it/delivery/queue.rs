@@ -115,6 +115,46 @@ async fn a_slow_response_pauses_its_lane(fixture: DeliveringService) {
     }
 }
 
+/// The other messages of its lane are delivered in between, so the pauses of the lane are short.
+async fn the_only_message_that_fails_is_retried_less_and_less_often(fixture: DeliveringService) {
+    let push_service = PushService::start_with(|request| {
+        let status = if request.path == "/failing" { 502 } else { 201 };
+        StatusCode::from_u16(status).unwrap().into_response()
+    })
+    .await;
+    fixture.subscribe("alice", &format!("{}/failing", push_service.url)).await;
+    fixture.subscribe("bob", &push_service.url).await;
+    fixture.mention("alice", 1).await;
+    for (attempt, min_pause) in [(1, 1), (2, 2), (3, 4), (4, 8)] {
+        let delivery = fixture.wait_for_attempts("alice", attempt).await;
+        let pause = delivery.due_at.duration_since(fixture.service.now());
+        assert!(pause.as_secs() >= min_pause, "{attempt}: {pause}");
+        fixture.mention("bob", attempt.cast_unsigned()).await;
+        fixture.service.clock.advance(20);
+    }
+}
+
+/// Such errors concern all messages to the server, for example because of a wrong `push.contact`.
+async fn a_lane_pauses_if_only_errors_respond_to_many_messages(fixture: DeliveringService) {
+    let (push_service, status) = start_push_service_with_status(403).await;
+    for number in 0..20 {
+        fixture.subscribe("alice", &format!("{}/{number}", push_service.url)).await;
+    }
+    assert_eq!(fixture.mention("alice", 1).await, 20);
+    let store = fixture.service.store();
+    let lane = loop {
+        if let Some(lane) = store.lane(&push_service.url).await.unwrap() {
+            break lane;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    assert!(lane.paused_until > fixture.service.now());
+    assert_eq!(lane.failures, 0, "the pause does not grow");
+    status.store(201, Ordering::SeqCst);
+    fixture.service.clock.advance(600);
+    fixture.wait_until_idle().await;
+}
+
 async fn a_receiver_that_is_gone_is_deleted(fixture: DeliveringService) {
     let (push_service, _) = start_push_service_with_status(410).await;
     let client = fixture.subscribe("alice", &push_service.url).await;
@@ -317,6 +357,8 @@ on_both_engines! {
     a_message_is_retried_until_it_is_delivered,
     retry_after_is_obeyed_by_the_whole_lane,
     a_slow_response_pauses_its_lane,
+    the_only_message_that_fails_is_retried_less_and_less_often,
+    a_lane_pauses_if_only_errors_respond_to_many_messages,
     a_receiver_that_is_gone_is_deleted,
     a_message_that_is_rejected_is_dropped,
     a_dead_origin_does_not_delay_others,

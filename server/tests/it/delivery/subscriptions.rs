@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{DeliveringService, SUBSCRIPTION, client_keys, subscription_body};
+use super::{DeliveringService, SUBSCRIPTION, client_keys, pusher_body, subscription_body};
 use crate::support::{PushService, Service, TestClient, any_events};
 
 const ENDPOINT: &str = "https://push.example/send/1";
@@ -160,6 +160,17 @@ async fn without_a_contact_subscriptions_are_rejected() {
     client.get(SUBSCRIPTION).await.expect_json(StatusCode::NOT_FOUND);
     let instance = client.get("/api/v2/instance").await.expect_json(StatusCode::OK);
     assert!(instance["configuration"].get("vapid").is_none(), "{instance}");
+}
+
+#[tokio::test]
+async fn without_a_contact_pushers_can_only_be_deleted() {
+    let service = Service::start().await;
+    let client = service.user_client("alice").await;
+    let response = client.set_pusher(&pusher_body(&json!({}), "https://push.example")).await;
+    let error = response.expect_json(StatusCode::SERVICE_UNAVAILABLE);
+    assert!(error["error"].as_str().unwrap().contains("push.contact"), "{error}");
+    let deletion = json!({ "app_id": "org.example.app", "pushkey": "key1", "kind": null });
+    assert_eq!(client.set_pusher(&deletion).await.expect_json(StatusCode::OK), json!({}));
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use belfry_store::test_support::any_events;
 use belfry_store::{
-    DeliveryOutcome, DeliveryResult, NewDelivery, NewReceiver, NewToken, RetentionSettings, Store,
-    SweepOutcome,
+    DeliveryOutcome, DeliveryResult, NewDelivery, NewMessage, NewReceiver, NewToken,
+    RetentionSettings, Store, SweepOutcome,
 };
 
 use super::deliveries::{
@@ -172,13 +172,6 @@ pub(crate) async fn a_message_is_deleted_with_its_last_waiting_delivery(store: S
     deliver(&store, START + 1).await;
     let lanes = 1;
     assert_eq!(sweep_until(&store, START + DAY).await, [0, 0, 0, lanes], "no message is left");
-    // If a claim removes the last delivery of a message, the sweep deletes the message.
-    let late = NewDelivery { expires_at: timestamp(START + 3 * DAY), ..delivery(7, 5, "$f") };
-    store.enqueue(&message("n"), &[late], timestamp(START + DAY)).await.unwrap();
-    store.delete_receiver(&any_events(), 7, 5).await.unwrap();
-    assert_eq!(claim(&store, "e", START + DAY).await, []);
-    assert_eq!(outcomes(&store, 7).await[0], Some(DeliveryOutcome::Removed));
-    assert_eq!(sweep_until(&store, START + 2 * DAY).await, [0, 0, 1, lanes]);
 }
 
 pub(crate) async fn an_empty_lane_that_is_not_paused_is_deleted(store: Store) {
@@ -268,4 +261,67 @@ pub(crate) async fn a_sweep_deletes_more_receivers_than_fit_in_a_batch(store: St
     }
     store.delete_app(&any_events(), 1).await.unwrap();
     assert_eq!(sweep_until(&store, START).await, [1200, 0, 0, 0]);
+}
+
+/// A node accepted a delivery and a server requested a pause while the clock was ahead.
+pub(crate) async fn deliveries_from_a_clock_that_was_ahead_are_due_after_it_is_set_back(
+    store: Store,
+) {
+    add_accounts_and_token(&store).await;
+    add_receiver(&store, &pusher(7, 5, "a")).await;
+    let ahead = START + 30 * DAY;
+    for (event_id, stored_at) in
+        [("$waits for a pause", START), ("$new", ahead), ("$retried", ahead)]
+    {
+        let new_delivery = delivery_until(event_id, ahead + DAY);
+        store.enqueue(&message(event_id), &[new_delivery], timestamp(stored_at)).await.unwrap();
+    }
+    let retry = async |event_id: &str, now: i64, due_at: i64| {
+        let claimed = claim(&store, event_id, now).await;
+        for delivery in &claimed {
+            if claimed_event_id(delivery) == event_id {
+                let record = attempt_record(delivery, DeliveryResult::Retry(timestamp(due_at)));
+                store.record_attempts(&[record], timestamp(now)).await.unwrap();
+            }
+        }
+        store.release_claim(event_id).await.unwrap();
+    };
+    retry("$waits for a pause", START, START + DAY).await;
+    retry("$retried", ahead, ahead + HOUR).await;
+    let settings = RetentionSettings::default();
+    store.sweep(&settings, timestamp(ahead)).await.unwrap();
+    assert_eq!(claim(&store, "too early", START + MINUTE).await, []);
+
+    store.sweep(&settings, timestamp(START + MINUTE)).await.unwrap();
+
+    let claimed = claim(&store, "c", START + MINUTE).await;
+    let mut events: Vec<&str> = claimed.iter().map(claimed_event_id).collect();
+    events.sort_unstable();
+    assert_eq!(events, ["$new", "$retried"], "a pause of a day is still obeyed");
+}
+
+/// The clock does not decide whether a message is needed.
+pub(crate) async fn a_message_without_deliveries_is_deleted_even_if_the_clock_is_not_trusted(
+    store: Store,
+) {
+    add_accounts_and_token(&store).await;
+    add_receiver(&store, &subscription(5, "t")).await;
+    add_receiver(&store, &pusher(7, 6, "a")).await;
+    let enqueue = async |receiver: i64, content: &str| {
+        let new_message = NewMessage { content: content.to_owned(), ..message("m") };
+        let expires_at = timestamp(START + DAY);
+        let new_delivery = NewDelivery { expires_at, ..delivery(7, receiver, "$e") };
+        store.enqueue(&new_message, &[new_delivery], timestamp(START)).await.unwrap()
+    };
+    assert_eq!(enqueue(5, "first").await, 1);
+    let first_token = hashed_secret("t").lookup_key;
+    store.revoke_token(&any_events(), first_token, timestamp(START)).await.unwrap();
+    assert_eq!(claim(&store, "c", START).await, [], "the receiver is no longer live");
+    let outcome = store.sweep(&RetentionSettings::default(), timestamp(START)).await.unwrap();
+    assert!(matches!(outcome, SweepOutcome::ClockUntrusted(_)), "{outcome:?}");
+
+    // A message with the same id is stored only if the first no longer exists.
+    assert_eq!(enqueue(6, "second").await, 1);
+    let claimed = claim(&store, "d", START).await;
+    assert_eq!(claimed.iter().map(|delivery| &*delivery.content).collect::<Vec<_>>(), ["second"]);
 }
