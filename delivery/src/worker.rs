@@ -34,7 +34,8 @@ use crate::sender::{Attempt, Sender};
 /// Maximum number of a lane's messages in flight. With HTTP/1.1 each needs a connection; all of
 /// these are kept open for later messages.
 pub const MAX_IN_FLIGHT: usize = MAX_IDLE_CONNECTIONS;
-/// Number of messages in flight that the lanes of a node share, to limit its memory. It is exceeded while lanes that began with a larger share finish their messages.
+/// Number of messages in flight that the lanes of a node share, to limit its memory. It is exceeded
+/// while lanes that began with a larger share finish their messages.
 const SHARED_IN_FLIGHT: usize = 1024;
 /// Maximum number of due lanes that are considered for a free slot. Dead servers are due for the
 /// longest time, and must not hide the fast ones.
