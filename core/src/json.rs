@@ -52,6 +52,9 @@ pub enum JsonError {
     /// effect without the field.
     #[error("unknown field `{field}`; did you mean `{suggestion}`?")]
     MisspeltField { field: String, suggestion: &'static str },
+    /// Rejected although unknown values are allowed.
+    #[error("{field} is unknown; did you mean `{suggestion}`?")]
+    MisspeltValue { field: String, suggestion: &'static str },
 }
 
 impl JsonError {

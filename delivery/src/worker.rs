@@ -393,7 +393,9 @@ impl LaneRun<'_> {
             // Before the results, after which other nodes can claim the deliveries.
             store.pause_lane(origin, until, failures).await?;
             if self.has_failure && failures == LOGGED_FAILURES {
-                log_throttled!(warn, "push service does not respond, pausing", origin, %until);
+                let mut errors = records.iter().filter_map(|record| record.error.as_ref());
+                let error = errors.next_back().map(ToString::to_string);
+                log_throttled!(warn, "push service does not respond, pausing", origin, %until, error);
             }
         }
         store.record_attempts(&records, now).await?;

@@ -166,6 +166,7 @@ notifications-quiet-off = ساعات الهدوء معطّلة.
 notifications-quiet-later = ساعات الهدوء مفعّلة. لا هدوء في هذه اللحظة.
 notifications-quiet-until = الهدوء مستمر حتى { $time }.
 notifications-quiet-always = الهدوء دائم.
+notifications-quiet-other-rule = الوقت الآن هادئ بسبب أوقات حدّدها تطبيق. النموذج أدناه لا يغيّرها.
 notifications-quiet-custom = حدّد تطبيق أوقاتًا لا تستطيع هذه الصفحة عرضها. الحفظ يستبدلها.
 notifications-quiet-days = تبدأ يوم
 notifications-quiet-monday = الاثنين

@@ -164,6 +164,7 @@ notifications-quiet-off = Ruhezeiten sind aus.
 notifications-quiet-later = Ruhezeiten sind an. Gerade ist keine Ruhezeit.
 notifications-quiet-until = Es ist Ruhe bis { $time }.
 notifications-quiet-always = Es ist immer Ruhe.
+notifications-quiet-other-rule = Jetzt ist Ruhe wegen Zeiten, die eine App eingestellt hat. Das Formular unten ändert sie nicht.
 notifications-quiet-custom = Eine App hat Zeiten eingestellt, die diese Seite nicht zeigen kann. Speichern ersetzt sie.
 notifications-quiet-days = Beginnt am
 notifications-quiet-monday = Montag

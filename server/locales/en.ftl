@@ -164,6 +164,7 @@ notifications-quiet-off = Quiet hours are off.
 notifications-quiet-later = Quiet hours are on. Right now it is not quiet.
 notifications-quiet-until = It is quiet until { $time }.
 notifications-quiet-always = It is always quiet.
+notifications-quiet-other-rule = It is quiet now because of times that an app has set. The form below does not change them.
 notifications-quiet-custom = An app has set times that this page cannot show. Saving replaces them.
 notifications-quiet-days = Begins on
 notifications-quiet-monday = Monday

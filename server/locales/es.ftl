@@ -164,6 +164,7 @@ notifications-quiet-off = Las horas de silencio están desactivadas.
 notifications-quiet-later = Las horas de silencio están activadas. Ahora mismo no hay silencio.
 notifications-quiet-until = Hay silencio hasta: { $time }.
 notifications-quiet-always = Siempre hay silencio.
+notifications-quiet-other-rule = Ahora hay silencio por unas horas que ha fijado una aplicación. El formulario de abajo no las cambia.
 notifications-quiet-custom = Una aplicación ha fijado horas que esta página no puede mostrar. Al guardar se sustituyen.
 notifications-quiet-days = Empieza el
 notifications-quiet-monday = Lunes

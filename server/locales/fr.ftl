@@ -164,6 +164,7 @@ notifications-quiet-off = Les heures calmes sont désactivées.
 notifications-quiet-later = Les heures calmes sont activées. En ce moment, ce n’est pas calme.
 notifications-quiet-until = C’est calme jusqu’à : { $time }.
 notifications-quiet-always = C’est toujours calme.
+notifications-quiet-other-rule = C’est calme en ce moment à cause d’heures définies par une application. Le formulaire ci-dessous ne les modifie pas.
 notifications-quiet-custom = Une application a défini des heures que cette page ne peut pas afficher. L’enregistrement les remplace.
 notifications-quiet-days = Commence le
 notifications-quiet-monday = Lundi

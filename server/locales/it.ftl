@@ -164,6 +164,7 @@ notifications-quiet-off = Le ore di silenzio sono disattivate.
 notifications-quiet-later = Le ore di silenzio sono attive. In questo momento non c’è silenzio.
 notifications-quiet-until = C’è silenzio fino a: { $time }.
 notifications-quiet-always = C’è sempre silenzio.
+notifications-quiet-other-rule = Ora c’è silenzio per via di orari impostati da un’app. Il modulo qui sotto non li modifica.
 notifications-quiet-custom = Un’app ha impostato orari che questa pagina non può mostrare. Salvando vengono sostituiti.
 notifications-quiet-days = Inizia di
 notifications-quiet-monday = Lunedì

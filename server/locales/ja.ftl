@@ -160,6 +160,7 @@ notifications-quiet-off = おやすみ時間はオフです。
 notifications-quiet-later = おやすみ時間はオンです。今はおやすみ時間ではありません。
 notifications-quiet-until = { $time }までおやすみ時間です。
 notifications-quiet-always = いつもおやすみ時間です。
+notifications-quiet-other-rule = 現在静かなのは、アプリが設定した時間のためです。下のフォームでは変更されません。
 notifications-quiet-custom = アプリが設定した時間は、このページでは表示できません。保存すると置き換えられます。
 notifications-quiet-days = 始まる曜日
 notifications-quiet-monday = 月曜日

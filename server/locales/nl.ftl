@@ -164,6 +164,7 @@ notifications-quiet-off = Stille uren staan uit.
 notifications-quiet-later = Stille uren staan aan. Op dit moment is het niet stil.
 notifications-quiet-until = Het is stil tot { $time }.
 notifications-quiet-always = Het is altijd stil.
+notifications-quiet-other-rule = Het is nu stil vanwege tijden die een app heeft ingesteld. Het formulier hieronder wijzigt ze niet.
 notifications-quiet-custom = Een app heeft tijden ingesteld die deze pagina niet kan tonen. Opslaan vervangt ze.
 notifications-quiet-days = Begint op
 notifications-quiet-monday = Maandag

@@ -166,6 +166,7 @@ notifications-quiet-off = Godziny ciszy są wyłączone.
 notifications-quiet-later = Godziny ciszy są włączone. W tej chwili nie ma ciszy.
 notifications-quiet-until = Cisza trwa do: { $time }.
 notifications-quiet-always = Cisza trwa zawsze.
+notifications-quiet-other-rule = Teraz jest cisza z powodu pór ustawionych przez aplikację. Poniższy formularz ich nie zmienia.
 notifications-quiet-custom = Aplikacja ustawiła pory, których ta strona nie może pokazać. Zapisanie je zastąpi.
 notifications-quiet-days = Początek
 notifications-quiet-monday = Poniedziałek

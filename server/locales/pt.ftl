@@ -164,6 +164,7 @@ notifications-quiet-off = As horas de silêncio estão desativadas.
 notifications-quiet-later = As horas de silêncio estão ativadas. Agora não há silêncio.
 notifications-quiet-until = Há silêncio até: { $time }.
 notifications-quiet-always = Há sempre silêncio.
+notifications-quiet-other-rule = Agora há silêncio por causa de horários que um aplicativo definiu. O formulário abaixo não os altera.
 notifications-quiet-custom = Um aplicativo definiu horários que esta página não consegue mostrar. Ao salvar, eles são substituídos.
 notifications-quiet-days = Começa em
 notifications-quiet-monday = Segunda-feira

@@ -160,6 +160,7 @@ notifications-quiet-off = 安静时段已停用。
 notifications-quiet-later = 安静时段已启用。现在不在安静时段。
 notifications-quiet-until = 安静时段，直到 { $time }。
 notifications-quiet-always = 始终处于安静时段。
+notifications-quiet-other-rule = 现在处于安静状态，是因为某个应用设置的时间。下面的表单不会更改这些时间。
 notifications-quiet-custom = 某个应用设置了本页无法显示的时间。保存会替换这些时间。
 notifications-quiet-days = 开始于
 notifications-quiet-monday = 星期一

@@ -176,8 +176,8 @@ impl SchemaPolicy {
     /// allow it. Returns the reason.
     fn check_version(self, version: i64, required_version: i64) -> Result<(), String> {
         match self {
-            Self::Require if version == 0 => Err("it does not exist or is empty; create it with \
-                 belfry serve or belfry account add"
+            Self::Require if version == 0 => Err("it does not exist or is empty; check --data, \
+                 --database and --config, or create it with belfry serve or belfry account add"
                 .to_owned()),
             Self::Require | Self::Create if version != 0 && version < required_version => {
                 Err(format!(

@@ -152,8 +152,11 @@ fn deserialize_window<'de, D: Deserializer<'de>>(
             return Err(de::Error::custom(advice));
         }
     };
-    let duration_error =
-        || de::Error::custom(format!("{text:?} is not a duration: write \"30m\" or \"1h 30m\""));
+    let duration_error = || {
+        de::Error::custom(format!(
+            "{text:?} is not a duration: write \"30m\", \"1h 30m\" or \"24h\""
+        ))
+    };
     let duration: SignedDuration = text.parse().map_err(|_| duration_error())?;
     Duration::try_from(duration).map(Some).map_err(|_| duration_error())
 }

@@ -59,6 +59,9 @@ impl NewRule {
         // and a rule without `until` would be permanent.
         fields.check_spelling(&["actions", "conditions", "pattern", "until"])?;
         let new_rule = Self::from_fields(kind, fields, limits)?;
+        for (index, condition) in new_rule.0.conditions.iter().flatten().enumerate() {
+            condition.check_kind_spelling(Location::Item("conditions", index))?;
+        }
         new_rule.0.until.map_or(Ok(()), |until| until.require_after(now))?;
         Ok(new_rule)
     }

@@ -164,7 +164,14 @@ impl RuleDocument {
 
     /// Removes a user rule. Built-in rules cannot be removed.
     pub fn remove(&mut self, kind: RuleKind, id: &str) -> Result<(), RuleError> {
-        let index = self.index_of(kind, id).ok_or_else(|| no_such_rule(kind, id))?;
+        let Some(index) = self.index_of(kind, id) else {
+            let is_builtin = self.builtin_rules(kind).any(|rule| rule.rule_id == id);
+            return Err(if is_builtin {
+                RuleError::BuiltinDeletion(id.to_owned())
+            } else {
+                no_such_rule(kind, id)
+            });
+        };
         self.content.rules[kind].remove(index);
         Ok(())
     }

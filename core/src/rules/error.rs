@@ -94,6 +94,8 @@ pub enum RuleError {
     InChange { index: usize, error: Box<Self> },
     #[error("there is no {kind} rule {id:?}")]
     NoSuchRule { kind: RuleKind, id: String },
+    #[error("{0:?} is a built-in rule and cannot be deleted; disable it instead")]
+    BuiltinDeletion(String),
 }
 
 /// Truncates a name sent by a client, for use in an error message.
@@ -165,7 +167,7 @@ impl RuleError {
             | Self::OwnNeighbour
             | Self::RepeatedNeighbour
             | Self::ChangedMeanwhile { .. } => MatrixErrorCode::Unknown,
-            Self::NoSuchRule { .. } => MatrixErrorCode::NotFound,
+            Self::NoSuchRule { .. } | Self::BuiltinDeletion(_) => MatrixErrorCode::NotFound,
             Self::TooManyRules(_)
             | Self::TooManyBytes(_)
             | Self::TooManyChanges(_)

@@ -109,7 +109,8 @@ impl Command {
             if deliveries.is_empty() && event.event_id().is_some() && config.push.contact.is_some()
             {
                 let reasons = "it was not reported, no rule notified at that time, or there was no \
-                               receiver";
+                               receiver; `belfry push list` shows the profile tags of receivers, \
+                               and --profile-tag explains the event for one";
                 writeln!(stdout(), "\nno deliveries of this event are recorded: {reasons}")?;
             }
         }

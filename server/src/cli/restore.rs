@@ -74,8 +74,8 @@ impl Command {
             ),
         };
         writeln!(out, "{message}")?;
-        if contains_sealed_data(backup.manifest()) {
-            let path = config.sealing_key_path().unwrap_or_else(|| "belfry.key".into());
+        let path = config.sealing_key_path().unwrap_or_else(|| "belfry.key".into());
+        if contains_sealed_data(backup.manifest()) && !path.exists() {
             writeln!(
                 out,
                 "copy the sealing key of the former server to {} before you start this one; \

@@ -35,11 +35,11 @@ impl BackupOptions<'_> {
             return Err(BackupError::IsDatabase(self.file.to_owned()));
         }
         if let Ok(metadata) = self.file.symlink_metadata() {
-            if self.existing_file == ExistingFile::Reject {
-                return Err(BackupError::Exists(self.file.to_owned()));
-            }
             if !metadata.is_file() {
                 return Err(BackupError::NotAFile(self.file.to_owned()));
+            }
+            if self.existing_file == ExistingFile::Reject {
+                return Err(BackupError::Exists(self.file.to_owned()));
             }
         }
         Ok(())

@@ -153,7 +153,8 @@ impl Store {
         );
         let remove = sql!(
             concat!(
-                "update deliveries set ",
+                // An earlier attempt's error is not the reason.
+                "update deliveries set status = null, error = null, ",
                 finished_as!("removed"),
                 " where claim = $claim and not exists (select 1 from receivers r \
                  where r.account_id = deliveries.account_id and r.id = deliveries.receiver_id and ",

@@ -74,6 +74,10 @@ fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
         Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
             "start PostgreSQL, or correct host and port in the URL"
         }
+        // All hosts are read-only.
+        Some(io::ErrorKind::PermissionDenied) => {
+            "promote one of the hosts in the URL, or add the primary to the URL"
+        }
         Some(_) => "check host and port in the URL, and any firewall in between",
         None => {
             "correct the URL: postgres://USER:PASSWORD@HOST/DATABASE, with sslmode only if the \

@@ -42,7 +42,7 @@ pub(crate) async fn check_encoding(client: &Client) -> Result<(), StoreError> {
     }
     Err(StoreError::Failed(format!(
         "its encoding is {encoding}, which cannot store all text; \
-         create it with `create database … encoding 'UTF8'`"
+         create it with `create database … encoding 'UTF8' template template0`"
     )))
 }
 

@@ -22,7 +22,10 @@ async fn an_encoding_that_cannot_store_all_text_is_rejected_with_a_hint() {
             Err(error) => {
                 let message = error.to_string();
                 assert!(!is_accepted && message.contains("LATIN1"), "{message}");
-                assert!(message.contains("create database … encoding 'UTF8'"), "{message}");
+                assert!(
+                    message.contains("create database … encoding 'UTF8' template template0"),
+                    "{message}"
+                );
             }
         }
     }

@@ -158,8 +158,30 @@ fn a_misspelt_rule_field_is_rejected_and_other_unknown_fields_are_accepted() {
 }
 
 #[test]
+fn a_misspelt_kind_of_a_condition_is_rejected_and_other_unknown_kinds_are_accepted() {
+    let parse_with_kinds = |kinds: &[&str]| {
+        let conditions: Vec<Value> = kinds.iter().map(|kind| json!({ "kind": kind })).collect();
+        let body = json!({ "actions": [], "conditions": conditions });
+        let limits = NewRuleLimits::default();
+        NewRule::from_json(RuleKind::Override, body, limits, Timestamp::UNIX_EPOCH)
+    };
+    let error = parse_with_kinds(&["contains_display_name", "event_mach"]).unwrap_err();
+    assert_eq!(
+        (error.code(), error.to_string()),
+        (
+            MatrixErrorCode::BadJson,
+            "conditions[1].kind is unknown; did you mean `event_match`?".to_owned()
+        )
+    );
+    for kind in ["time_and_days", "roomMemberCount", "event_property_si"] {
+        parse_with_kinds(&[kind]).unwrap_err();
+    }
+    parse_with_kinds(&["device", "org.example.event_mach", "room_version_supports"]).unwrap();
+}
+
+#[test]
 fn misspelt_fields_are_preserved_if_spelling_is_not_checked() {
-    let fields = json!({"actions": [], "conditions": [], "untill": 1});
+    let fields = json!({"actions": [], "conditions": [{"kind": "event_mach"}], "untill": 1});
     let fields = Fields::new(fields, Location::Body).unwrap();
     let limits = NewRuleLimits::default();
     let rule = NewRule::from_fields(RuleKind::Override, fields, limits).unwrap();

@@ -265,6 +265,7 @@ fn a_changed_builtin_rule_cannot_be_deleted() {
     let mut document = global_document();
     document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
     let error = document.remove(RuleKind::Override, builtin::MASTER).unwrap_err();
+    assert_eq!(error, RuleError::BuiltinDeletion(builtin::MASTER.to_owned()));
     assert_eq!(error.code(), MatrixErrorCode::NotFound);
     assert!(document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().enabled);
 }

@@ -79,6 +79,8 @@ pub struct QuietPeriod {
     pub level: QuietLevel,
     /// The end; `None` if it never ends.
     pub until: Option<Timestamp>,
+    /// True if the rule is that of the notifications page.
+    pub is_own: bool,
 }
 
 impl QuietLevel {
@@ -250,7 +252,8 @@ impl QuietPeriod {
             rules.find_map(|rule| {
                 let schedule = Schedule::new(rule.quiet_hours()?)?;
                 let until = schedule.end_after(now).as_ref().map(Zoned::timestamp);
-                schedule.includes(now).then_some(Self { level, until })
+                let is_own = rule.rule_id == RULE_ID;
+                schedule.includes(now).then_some(Self { level, until, is_own })
             })
         })
     }

@@ -83,7 +83,8 @@ async fn check_database(config: &Config, report: &mut Report) {
             let fix = if is_sqlite {
                 ""
             } else {
-                "use the primary, and grant the user in the URL all privileges on its tables"
+                "promote or use the primary; if permission is denied, grant the user in the URL all \
+                 privileges on the tables"
             };
             report.fail("write", format!("the database cannot be written to: {error}"), fix);
         }

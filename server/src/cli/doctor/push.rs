@@ -7,7 +7,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use axum::http::HeaderMap;
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderMap, HeaderValue};
 use belfry_core::push::address::PushAddressPolicy;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
@@ -167,7 +168,8 @@ const RECOVERY_ADVICE: &str = "stop the server, put a copy of the former sealing
                                start it again; without a copy, clients must subscribe again \
                                (docs/operating.md, The sealing key is lost)";
 
-/// Sends an empty request to each push service. Any response shows that it can be reached.
+/// Sends an empty request to each push service. Any response shows that it can be reached. Some
+/// servers fail without `Content-Length`, which hyper omits if there is no body.
 async fn check_connections(config: &Config, mut origins: Vec<String>, report: &mut Report) {
     if origins.is_empty() {
         origins.extend(WELL_KNOWN_ORIGINS.map(str::to_owned));
@@ -178,10 +180,12 @@ async fn check_connections(config: &Config, mut origins: Vec<String>, report: &m
     };
     let addresses = PushAddressPolicy::new(config.push.allowed_networks.clone());
     let client = OutboundClient::new(OutboundOptions::new(addresses.clone(), authorities));
+    let headers: HeaderMap =
+        [(CONTENT_LENGTH, HeaderValue::from_static("0"))].into_iter().collect();
     let responses = join_all(origins.iter().map(async |origin| {
         let endpoint =
             Endpoint::parse(origin, &addresses).map_err(|_| AttemptError::ForbiddenAddress)?;
-        let response = client.post(&endpoint, HeaderMap::new(), Bytes::new()).await?;
+        let response = client.post(&endpoint, headers.clone(), Bytes::new()).await?;
         Ok(response.status().as_u16())
     }))
     .await;

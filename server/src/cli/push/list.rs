@@ -1,5 +1,6 @@
 //! `belfry push list`
 
+use belfry_core::push::receiver::ReceiverDocument;
 use belfry_store::{ListedReceiver, Store, StoredReceiver};
 use clap::Args;
 use jiff::Timestamp;
@@ -67,6 +68,7 @@ fn to_json(row: &ListedReceiver) -> Value {
         "kind": protocol.as_str(),
         "app": row.app(),
         "device": row.device(),
+        "profile_tag": profile_tag(row),
         "origin": origin,
         "vapid_key": row.receiver.vapid_key,
         "state": row.state().as_str(),
@@ -77,10 +79,19 @@ fn to_json(row: &ListedReceiver) -> Value {
     })
 }
 
-/// Formats the app, with the device of a pusher: `Example (Phone)`.
+/// Formats the app, with the device and the profile tag of a pusher:
+/// `Example (Phone, profile_tag home)`.
 pub(super) fn format_app(row: &ListedReceiver) -> String {
-    match (row.app(), row.device()) {
-        (Some(app), Some(device)) => format!("{app} ({device})"),
-        (app, _) => or_dash(app),
+    match (row.app(), row.device(), profile_tag(row)) {
+        (Some(app), Some(device), Some(tag)) => format!("{app} ({device}, profile_tag {tag})"),
+        (Some(app), Some(device), None) => format!("{app} ({device})"),
+        (app, ..) => or_dash(app),
+    }
+}
+
+fn profile_tag(row: &ListedReceiver) -> Option<&str> {
+    match &row.receiver.document {
+        ReceiverDocument::Pusher(pusher) => pusher.profile_tag.as_deref(),
+        ReceiverDocument::Subscription(_) => None,
     }
 }

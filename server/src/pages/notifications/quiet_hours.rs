@@ -115,6 +115,11 @@ impl NotificationsPage<'_> {
         Some(self.layout.text(&format!("notifications-quiet-{level}-hint")))
     }
 
+    /// Returns whether it is quiet because of a rule that the form neither shows nor changes.
+    pub(super) fn is_quiet_by_other_rule(&self) -> bool {
+        self.quiet_period.is_some_and(|period| !period.is_own)
+    }
+
     /// Returns the note about quiet hours that the form cannot show.
     pub(super) fn custom_quiet_hours_note(&self) -> Option<Cow<'static, str>> {
         let rule = self.preferences.quiet_hours.as_ref();

@@ -2,7 +2,7 @@
 //! key, which they do not contain.
 
 use crate::delivery::process::{DeliveringProcess, KEY_FILE};
-use crate::support::process::{add_account, run_successfully};
+use crate::support::process::{add_account, run_belfry, run_successfully};
 use crate::support::{PushService, TestDatabase};
 
 const KEY_IS_MISSING: &str = "it does not contain the sealing key belfry.key, without which the \
@@ -24,7 +24,8 @@ async fn assert_receivers_move(target: Option<TestDatabase>) {
     let flags = url.map_or_else(Vec::new, |url| vec!["--database".to_owned(), url.to_owned()]);
     let mut restored = DeliveringProcess::stopped(flags);
     let backup = source.path().join("copy.db");
-    restored.run(&["restore", backup.to_str().unwrap()]);
+    let output = restored.run(&["restore", backup.to_str().unwrap()]);
+    assert!(output.contains("\ncopy the sealing key of the former server to "), "{output}");
     std::fs::copy(source.path().join(KEY_FILE), restored.path().join(KEY_FILE)).unwrap();
     restored.restart();
     assert_eq!(
@@ -62,6 +63,16 @@ fn a_backup_without_receivers_and_vapid_keys_needs_no_sealing_key() {
     let output = run_successfully(dir.path(), &["backup", "copy.db"]);
     assert_eq!(output.lines().count(), 1, "{output}");
     assert!(!output.contains("sealing key"), "{output}");
+}
+
+#[test]
+fn a_backup_to_standard_output_is_rejected() {
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
+    let output = run_belfry(dir.path(), &["backup", "-"]);
+    let expected = "belfry: a backup cannot be written to standard output; name a file\n";
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
+    assert!(!dir.path().join("-").exists());
 }
 
 #[test]

@@ -52,3 +52,17 @@ fn postgres_needs_a_key_file() {
     assert!(message.contains("push.contact needs secret_key_file with PostgreSQL"), "{message}");
     assert!(message.contains("belfry key new FILE"), "{message}");
 }
+
+#[test]
+fn a_file_that_is_not_a_sealing_key_is_found_by_config_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = format!("secret_key_file = 'belfry.key'\n{PUSH_SETTINGS}");
+    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+    let check = || run_belfry(dir.path(), &["config", "check"]);
+    assert!(check().status.success(), "with SQLite, the server creates the key");
+    std::fs::write(dir.path().join("belfry.key"), "short").unwrap();
+    let output = check();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{message}");
+    assert!(message.contains("belfry.key: not a sealing key, which has 32 bytes"), "{message}");
+}

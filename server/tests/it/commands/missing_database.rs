@@ -25,8 +25,8 @@ fn assert_commands_report_a_missing_database(workspace: &Workspace) {
         &["explain", "-", "--account", "alice"],
     ] {
         let message = workspace.run_failing(arguments);
-        let advice =
-            "it does not exist or is empty; create it with belfry serve or belfry account add\n";
+        let advice = "it does not exist or is empty; check --data, --database and --config, or create it with \
+             belfry serve or belfry account add\n";
         assert!(message.starts_with("belfry: cannot open the database "), "{message}");
         assert!(message.ends_with(advice), "{arguments:?}: {message}");
         assert!(!workspace.path().join("data").exists(), "{arguments:?}");

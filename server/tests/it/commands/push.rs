@@ -108,7 +108,7 @@ async fn receivers_are_listed_without_their_urls(fixture: DeliveringWorkspace) {
     workspace.run(&["account", "add", "bob"]);
     assert_eq!(workspace.run(&["push", "list"]), "");
     let id = fixture.subscribe("alice", &format!("{}/secret", service.url)).await;
-    fixture.set_pusher(&json!({}), &service.url).await;
+    fixture.set_pusher(&json!({ "profile_tag": "home" }), &service.url).await;
     fixture.subscribe("bob", &format!("{}/secret", service.url)).await;
 
     let receivers = fixture.receivers();
@@ -121,6 +121,7 @@ async fn receivers_are_listed_without_their_urls(fixture: DeliveringWorkspace) {
         "kind": "mastodon",
         "app": "Tusky",
         "device": null,
+        "profile_tag": null,
         "origin": service.url,
         "vapid_key": workspace.run_json(&["push", "key", "show"])[0]["public_key"],
         "state": "active",
@@ -131,11 +132,15 @@ async fn receivers_are_listed_without_their_urls(fixture: DeliveringWorkspace) {
     });
     assert_eq!(*subscription, expected);
     let pusher = receivers.iter().find(|receiver| receiver["kind"] == "gateway").unwrap();
-    assert_eq!((&pusher["app"], &pusher["device"]), (&json!("Example"), &json!("Phone")));
+    let names = ["app", "device", "profile_tag"].map(|name| pusher[name].as_str().unwrap());
+    assert_eq!(names, ["Example", "Phone", "home"]);
 
     let table = workspace.run(&["push", "list", "alice"]);
     let line = format!("alice\t{id}\tmastodon\tTusky\t{}\tactive\tnever\tnever\t-\n", service.url);
-    assert!(table.contains(&line) && table.contains("\tgateway\tExample (Phone)\t"), "{table}");
+    assert!(
+        table.contains(&line) && table.contains("\tgateway\tExample (Phone, profile_tag home)\t"),
+        "{table}"
+    );
     let all = workspace.run(&["push", "list"]);
     assert!(all.starts_with(&table) && all.lines().count() == 3, "{all}");
     assert_eq!(workspace.run(&["push", "list", "--limit", "1"]).lines().count(), 1);

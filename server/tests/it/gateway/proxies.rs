@@ -97,6 +97,12 @@ impl Gateway {
         request.timeout(TIMEOUT).body("some bytes").send().await.unwrap()
     }
 
+    async fn send_body(&self, path: &str, bytes: usize) -> reqwest::StatusCode {
+        let url = format!("http://127.0.0.1:{}{path}", self.port);
+        let request = reqwest::Client::new().post(url).bearer_auth(&self.token);
+        request.timeout(TIMEOUT).body(vec![b'x'; bytes]).send().await.unwrap().status()
+    }
+
     async fn obtain_app_token(&self) -> String {
         super::obtain_app_token(&self.belfry.url).await
     }
@@ -264,6 +270,15 @@ async fn nginx_checks_every_request() {
     gateway.verify_errors().await;
     gateway.verify_scope().await;
     gateway.verify_all_checks().await;
+}
+
+/// The location of a check must not apply nginx's default limit of 1 MiB.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_accepts_uploads_up_to_the_limit_of_their_location() {
+    let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
+    assert_eq!(gateway.send_body("/api/v1/media", 5_000_000).await, 200);
+    assert_eq!(gateway.send_body("/api/v1/media", 50_000_000).await, 413);
+    assert_eq!(gateway.send_body("/x", 5_000_000).await, 413);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -95,3 +95,20 @@ async fn invalid_and_outdated_forms_are_shown_again() {
     assert!(response.text.contains(r#"value="total" required checked"#));
     assert_eq!(alice.app.user_rule_ids("global/underride/").await, [""; 0]);
 }
+
+/// The switch of the page changes only the page's own rule.
+#[tokio::test]
+async fn quiet_hours_of_an_app_are_named_as_such() {
+    let mut alice = Alice::new().await;
+    let always = json!({ "kind": "time_and_day", "intervals": [{}] });
+    let rule = json!({ "actions": [], "conditions": [always] });
+    alice.app.put_rule_ok("global/override/nights", &rule).await;
+    let note = "It is quiet now because of times that an app has set.";
+    let text = visible_text(&alice.get_page().await);
+    assert!(text.contains("It is always quiet.") && text.contains(note), "{text}");
+    alice.app.delete_rule("global/override/nights").await.expect_json(StatusCode::OK);
+    alice.submit(&form_fields("important", "")).await;
+    alice.service.clock.advance(13 * HOUR_SECONDS);
+    let text = visible_text(&alice.get_page().await);
+    assert!(text.contains("It is quiet until") && !text.contains(note), "{text}");
+}

@@ -197,19 +197,22 @@ fn the_quiet_period_is_that_of_the_first_rule_that_matches() {
         "underride": [rule("quiet-hours", true, json!(["06:00", "08:59"]))],
     }));
     for (now, expected) in [
-        ("03:00:00", Some((QuietLevel::Total, "07:00:00"))),
-        ("06:30:00", Some((QuietLevel::Total, "07:00:00"))),
-        ("07:00:00", Some((QuietLevel::ExceptImportant, "09:00:00"))),
+        ("03:00:00", Some((QuietLevel::Total, "07:00:00", false))),
+        ("06:30:00", Some((QuietLevel::Total, "07:00:00", false))),
+        ("07:00:00", Some((QuietLevel::ExceptImportant, "09:00:00", true))),
         ("09:00:00", None),
     ] {
         let time = |text: &str| format!("2026-11-18T{text}Z").parse::<Timestamp>().unwrap();
-        let expected =
-            expected.map(|(level, until)| QuietPeriod { level, until: Some(time(until)) });
+        let expected = expected.map(|(level, until, is_own)| QuietPeriod {
+            level,
+            until: Some(time(until)),
+            is_own,
+        });
         assert_eq!(QuietPeriod::from_document(&document, time(now)), expected, "{now}");
     }
     let always = json!({"kind": "time_and_day", "intervals": [{}]});
     let rule = json!({"rule_id": "a", "actions": [], "conditions": [always]});
     let document = global_document(&json!({"override": [rule]}));
-    let expected = QuietPeriod { level: QuietLevel::Total, until: None };
+    let expected = QuietPeriod { level: QuietLevel::Total, until: None, is_own: false };
     assert_eq!(QuietPeriod::from_document(&document, Timestamp::UNIX_EPOCH), Some(expected));
 }
