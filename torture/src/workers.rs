@@ -1,4 +1,4 @@
-//! Concurrent clients that write, record which writes were acknowledged, and check them afterwards.
+//! Concurrent workers that write, record which writes were acknowledged, and check them afterwards.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::load::{Load, OnFailure};
 use crate::outcome::Run;
 use crate::worker::Worker;
 
-/// Number of concurrent clients.
+/// Number of concurrent workers.
 pub(crate) const WORKERS: usize = 64;
 
-/// The number of users. Several clients share each of them, so that they write the same ruleset.
+/// The number of users. Several workers share each of them, so that they write the same ruleset.
 const USERS: usize = 8;
 
-/// All clients of one service.
+/// All workers of one scenario.
 pub(crate) struct Workers(Vec<Worker>);
 
 impl Workers {
-    /// Registers an app, adds its users, and distributes the clients over them and the nodes.
+    /// Registers an app, adds its users, and distributes the workers over them and the nodes.
     pub(crate) fn set_up(run: &mut Run, nodes: &[SocketAddr]) -> Result<Self> {
         let app = Arc::new(App::register(nodes[0])?);
         let users = (0..USERS)

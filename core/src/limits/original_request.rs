@@ -75,6 +75,7 @@ impl OriginalRequest<'_> {
         self.target.split_once('?').map(|(_, query)| query)
     }
 
+    /// Returns whether two headers name the same request. Proxies may change the case of a method.
     fn is_same(&self, other: &Self) -> bool {
         self.method.eq_ignore_ascii_case(&other.method) && self.target == other.target
     }

@@ -109,8 +109,8 @@ impl Command {
             if deliveries.is_empty() && event.event_id().is_some() && config.push.contact.is_some()
             {
                 let reasons = "it was not reported, no rule notified at that time, or there was no \
-                               receiver; `belfry push list` shows the profile tags of receivers, \
-                               and --profile-tag explains the event for one";
+                               receiver; if `belfry push list` shows a profile_tag, add \
+                               --profile-tag";
                 writeln!(stdout(), "\nno deliveries of this event are recorded: {reasons}")?;
             }
         }

@@ -39,8 +39,8 @@ fn read_url(
 }
 
 impl Config {
-    /// Reads the URLs that are in files. A URL without a flag, variable or key is read from the
-    /// systemd credential `belfry.database` or `belfry.redis` in `credentials_directory`, if it
+    /// Reads the URLs that are in files. If neither a URL nor its file is configured, the URL is read
+    /// from the systemd credential `belfry.database` or `belfry.redis` in `credentials_directory`, if it
     /// exists.
     pub(super) fn read_secret_files(
         &mut self,

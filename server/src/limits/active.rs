@@ -29,6 +29,7 @@ pub struct ActiveLimits {
     pub proxies: TrustedProxies,
     /// The only forwarding header that is trusted; `X-Forwarded-For` and `Forwarded` if unset.
     pub proxy_header: Option<HeaderName>,
+    /// The limit of an IPv6 /48 (a site), as a multiple of the limit of an address.
     ipv6_48_multiple: u32,
     /// The metrics of each limit, by its name.
     counters: HashMap<String, Arc<LimitCounters>, RandomState>,
@@ -111,7 +112,7 @@ impl ActiveLimits {
         }
     }
 
-    /// Returns the names and descriptions of all settings, for display.
+    /// Returns the name and value of each limit setting, to describe changes.
     pub fn describe(&self) -> Vec<(String, String)> {
         let mut lines = vec![
             ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),

@@ -71,8 +71,8 @@ impl Backup {
     }
 
     /// Reads all rows, compares them with the checksums, and checks that the store can read them.
-    /// Returns, for each column, the first value that this version does not support and therefore
-    /// ignores.
+    /// Returns, for each column, the first value that this version does not know, and therefore
+    /// ignores or treats like the least privileged one.
     pub fn verify(&self, report: ProgressCallback<'_>) -> Result<Vec<String>, BackupError> {
         let mut counter = RowCounter::new("checking", self.manifest.row_count(), report);
         let mut unknown_names = Vec::new();

@@ -108,7 +108,7 @@ fn an_inapplicable_change_is_reported_with_its_index() {
         (
             json!([put_change("a"), delete("override", ".m.rule.master")]),
             NotFound,
-            r#"changes[1]: there is no override rule ".m.rule.master""#,
+            r#"changes[1]: ".m.rule.master" is a built-in rule and cannot be deleted; disable it instead"#,
         ),
         (json!([enable(".m.x")]), NotFound, r#"changes[0]: there is no override rule ".m.x""#),
         (

@@ -93,6 +93,10 @@ pub(super) fn render_pages(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>
         let state = PageState { ruleset, ..PageState::default() };
         pages.push(("notifications-quiet", render_page(layout, &state)?));
     }
+    let mut ruleset = quiet_ruleset("override", &always, true);
+    ruleset["rules"]["override"][0]["rule_id"] = json!("rule of an app");
+    let state = PageState { ruleset, ..PageState::default() };
+    pages.push(("notifications-quiet", render_page(layout, &state)?));
     for part in
         ["quiet-hours", "keywords", "muted-words", "subjects", "switch-call", "switch-reactions"]
     {

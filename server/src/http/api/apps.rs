@@ -19,7 +19,8 @@ use crate::http::extract::form::Form;
 use crate::http::json::Json;
 use crate::language::Language;
 
-/// Mastodon's `CredentialApplication`, with its fields in the same order.
+/// Mastodon's `Application` or, with the client id and secret, `CredentialApplication`. The fields
+/// have Mastodon's order.
 #[derive(Serialize)]
 pub(crate) struct Application {
     id: String,
@@ -50,6 +51,7 @@ impl Application {
         let credentials = secret.map(|secret| Credentials {
             client_id,
             client_secret: secret.reveal().to_owned(),
+            // 0: it does not expire (RFC 7591, section 3.2.1).
             client_secret_expires_at: 0,
         });
         Self {

@@ -49,7 +49,7 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
 
 /// Returns the beginning of the links for choosing a language. They point to the same page with its
 /// other parameters, and are relative without a path, so they cannot point to another server.
-/// A link cannot repeat a form, and a long query would make the page too large. In these cases,
+/// A link cannot resubmit a form, and a long query would make the page too large. In these cases,
 /// they point to the account page with the form or, if there is none, to the front page.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY_BYTES);

@@ -132,7 +132,8 @@ async fn a_web_push_pusher_gets_no_messages_before_its_acknowledgement() {
     push_service.wait_for(2).await;
 }
 
-/// The push key of a Web Push pusher is public, and a push gateway needs no acknowledgement.
+/// Anyone may know the push key of a Web Push pusher, and an HTTP pusher is activated without an
+/// acknowledgement, so it must not replace one.
 #[tokio::test]
 async fn an_http_pusher_cannot_take_over_a_web_push_pusher() {
     let fixture = DeliveringService::start().await;

@@ -235,7 +235,8 @@ async fn the_deliveries_of_the_event_are_printed() {
     let pusher = pusher_body(&json!({}), &push_service.url);
     post(&format!("{PUSHERS}/set"), token.trim_end(), pusher).await;
     let end = "\n\nno deliveries of this event are recorded: it was not reported, no rule notified \
-               at that time, or there was no receiver\n";
+               at that time, or there was no receiver; if `belfry push list` shows a profile_tag, \
+               add --profile-tag\n";
     let output = explain(dir.path(), &[]);
     assert!(output.ends_with(end), "{output}");
     let event: Value = serde_json::from_slice(&std::fs::read(EVENT).unwrap()).unwrap();

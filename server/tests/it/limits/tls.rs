@@ -135,7 +135,10 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     );
     assert!(report.contains(" localhost:"), "{report}");
     assert!(report.contains("; each node counts requests in its own memory"), "{report}");
-    assert!(report.contains("name its authority in limits.redis_root_certificate"), "{report}");
+    assert!(
+        report.contains("set limits.redis_root_certificate to the file of its authority"),
+        "{report}"
+    );
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
+use axum::body::Body;
 use axum::http::HeaderMap;
+use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -23,7 +25,8 @@ impl Upstream {
         let address = listener.local_addr().unwrap().to_string();
         let requests = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&requests);
-        let router = Router::new().fallback(async move |headers: HeaderMap| {
+        let router = Router::new().fallback(async move |headers: HeaderMap, body: Body| {
+            drop(body.collect().await);
             counter.fetch_add(1, Ordering::SeqCst);
             let header =
                 |name: &str| headers.get(name).map_or("-", |value| value.to_str().unwrap());
