@@ -7,8 +7,7 @@ use belfry_store::{
 };
 
 use super::deliveries::{
-    ORIGIN, attempt_record, claim, claimed_event_id, deliver, delivery, message, outcomes,
-    waiting_count,
+    ORIGIN, attempt_record, claim, claimed_event_id, deliver, delivery, message, waiting_count,
 };
 use super::receivers::{add_accounts_and_token, add_receiver, pusher, subscription};
 use super::{hashed_secret, timestamp, token};
