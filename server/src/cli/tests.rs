@@ -85,7 +85,7 @@ fn belfry_arguments(line: &str) -> Vec<Vec<String>> {
         .flat_map(|command| command.split(['|', '&', ';']))
         .filter_map(|command| {
             let mut words = command.split_whitespace().take_while(|&word| word != "#").peekable();
-            // Skips programs that run the command in their arguments, with their options.
+            // Skips programs such as `sudo -u USER`, which run the command that follows.
             while let Some(word) = words.next_if(|&word| !is_belfry(word)) {
                 match word {
                     "sudo" | "docker" | "compose" | "nice" => {}

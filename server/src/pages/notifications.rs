@@ -53,7 +53,7 @@ pub struct NotificationsPage<'a> {
 const SUBJECT_CHOICES: [&str; 6] =
     ["mute", "mute-hour", "mute-8-hours", "mute-day", "mute-week", "notify"];
 
-/// The lengths of a pause. Message keys contain them.
+/// The choices for the end of a pause; `open` has no end. Message keys contain them.
 const PAUSE_CHOICES: [&str; 4] = ["hour", "8-hours", "morning", "open"];
 
 /// The everyday switches, grouped under the message keys of their headings.
@@ -262,7 +262,9 @@ impl NotificationsPage<'_> {
     }
 
     fn more_profiles_note(&self) -> Option<String> {
-        more_profiles_note(self.profiles, &self.layout)
+        let current_profile = self.view.profile.as_ref().map(ProfileTag::as_str);
+        let listed = listed_profiles(self.profiles, current_profile);
+        more_profiles_note(self.profiles, &listed, &self.layout)
     }
 
     fn other_rules_note(&self) -> Option<String> {
@@ -332,8 +334,12 @@ pub(super) fn describe_pause(layout: &Layout<'_>, pause: Pause, now: Timestamp) 
 }
 
 /// Returns the sentence about profiles that are not listed, if there are any.
-pub(super) fn more_profiles_note(profiles: &[&str], layout: &Layout<'_>) -> Option<String> {
-    let unlisted_count = profiles.len().saturating_sub(MAX_PROFILES);
+pub(super) fn more_profiles_note(
+    profiles: &[&str],
+    listed: &[&str],
+    layout: &Layout<'_>,
+) -> Option<String> {
+    let unlisted_count = profiles.iter().filter(|profile| !listed.contains(profile)).count();
     count_sentence(layout, "notifications-more-profiles", unlisted_count)
 }
 

@@ -122,7 +122,7 @@ impl TrialPage<'_> {
     }
 
     fn more_profiles_note(&self) -> Option<String> {
-        more_profiles_note(self.profiles, &self.layout)
+        more_profiles_note(self.profiles, &self.listed_profiles(), &self.layout)
     }
 
     /// Returns, in one word, whether the user would be notified.

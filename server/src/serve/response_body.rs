@@ -16,10 +16,10 @@ use super::activity::Activity;
 /// Size of a piece: the default maximum of a frame (RFC 9113, section 4.2).
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// A body that h2 receives in pieces.
+/// A body that yields its data in pieces of at most [`PIECE_BYTES`].
 struct ProgressBody {
     body: Body,
-    /// The part of the current body frame that was not passed to h2 yet.
+    /// The rest of the data that was last read from `body`.
     unsent_data: Bytes,
     activity: Arc<Activity>,
 }

@@ -85,8 +85,8 @@ impl<'a> AccountSelector<'a> {
             ),
             // Several accounts can have the same unverified address.
             (None, None) => format!(
-                "there is no account with the verified e-mail address {argument:?}; belfry account \
-                 list --email {argument} shows unverified ones too"
+                "there is no account with the verified e-mail address {argument:?}; `belfry account \
+                 list --email {argument}` also shows unverified ones"
             ),
         }
         .into()

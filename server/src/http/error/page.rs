@@ -131,7 +131,7 @@ pub(crate) fn rejection_status(reason: &RejectionReason) -> StatusCode {
     if reason.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
-/// Handlers convert every error except `Rejected`, which they show on the page.
+/// Handlers convert the other errors here, and show `Rejected` on the page that has the form.
 impl From<RuleWriteError> for PageError {
     fn from(error: RuleWriteError) -> Self {
         Self::Common(match error {

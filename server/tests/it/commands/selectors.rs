@@ -53,8 +53,8 @@ async fn an_account_is_found_by_name_id_email_address_and_user_id(workspace: Wor
         ),
         (
             "b@x.org",
-            "there is no account with the verified e-mail address \"b@x.org\"; belfry account \
-             list --email b@x.org shows unverified ones too",
+            "there is no account with the verified e-mail address \"b@x.org\"; `belfry account \
+             list --email b@x.org` also shows unverified ones",
         ),
     ] {
         for command in [&["account", "delete", selector][..], &["token", "issue", selector]] {

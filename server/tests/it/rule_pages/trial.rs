@@ -290,6 +290,8 @@ async fn the_first_profiles_and_the_chosen_profile_are_listed() {
     assert!(result_sentence(&page).starts_with(&expected), "{}", result_sentence(&page));
     assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
     assert_eq!(page.text.matches("<option").count(), 1 + 31);
+    let text = visible_text(&page);
+    assert!(text.contains("More device profiles, which are not shown here: 969."), "{text}");
     assert_eq!(page.text.matches(" selected>").count(), 1);
 }
 

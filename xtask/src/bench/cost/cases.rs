@@ -219,7 +219,7 @@ impl Installation<'_> {
                 requests: [false, true].map(set_enabled).into(),
             },
             Case {
-                name: "POST bulk, 1,000 changes of 1 MB",
+                name: "POST bulk, 1,000 changes, 1 MB in total",
                 client: "user",
                 requests: [false, true].map(change_all).into(),
             },
