@@ -7,6 +7,7 @@ use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::Protocol;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use belfry_core::user_agent::UserAgent;
+use belfry_runtime::log_throttled;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
@@ -91,12 +92,13 @@ pub(crate) fn read_rows<T: FromRow>(rows: Rows) -> Result<Vec<T>, StoreError> {
     rows.into_iter().map(T::from_row).collect()
 }
 
-/// Reads all rows except those that another release has stored in a form that is unknown here, about
-/// which it logs a warning.
+/// Reads all rows except those that a different release has stored in a form that is unknown here.
+/// A warning is logged for these.
 pub(crate) fn read_known_rows<T: FromRow>(rows: Rows) -> Vec<T> {
     let read_row = |row| {
+        // Throttled, because every request that reads the row would log it.
         T::from_row(row)
-            .inspect_err(|error| tracing::warn!(%error, "cannot read a row, ignoring"))
+            .inspect_err(|error| log_throttled!(warn, "cannot read a row, ignoring", %error))
             .ok()
     };
     rows.into_iter().filter_map(read_row).collect()
