@@ -46,7 +46,6 @@ const COMMON_PASSWORDS: &str = include_str!("account/common.txt");
 /// The reason an account field is invalid. The message is shown after the field name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum FieldError {
     #[error("can't be blank")]
     Blank,

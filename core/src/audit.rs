@@ -114,7 +114,6 @@ wire_enum! {
 /// An event to be stored in the same transaction as the change that it records. The change
 /// determines the account and the app.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the types describe them")]
 pub struct NewAuditEvent {
     pub at: Timestamp,
     pub kind: AuditKind,

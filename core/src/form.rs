@@ -10,7 +10,6 @@ pub type Pairs = Vec<(String, String)>;
 
 /// The reason a body or query cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum FormError {
     #[error("The form contains a % that is not followed by two hexadecimal digits")]
     InvalidEscape,

@@ -28,7 +28,6 @@ pub(crate) const MAX_DEPTH_WITH_PUSH_RULES: usize = MAX_DEPTH + 5;
 
 /// The reason a JSON body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum JsonError {
     #[error("the body is not UTF-8: invalid byte at offset {valid_up_to}")]
     NotUtf8 { valid_up_to: usize },

@@ -14,7 +14,6 @@ const ENCODED_CHARACTERS: &AsciiSet =
 
 /// The reason a string is not valid percent-encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum PercentError {
     #[error("a % in a URL must be followed by two hexadecimal digits; write %25 for a %")]
     InvalidEscape,

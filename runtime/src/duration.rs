@@ -21,7 +21,6 @@ pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S:
 const EXPECTED_FORMAT: &str = "must be a duration such as \"30s\" or \"5m\"";
 
 /// Durations that may be 0, to switch something off.
-#[expect(missing_docs, reason = "serde calls the functions")]
 pub mod allow_zero {
     use super::{Deserialize, Deserializer, Duration, EXPECTED_FORMAT, de, parse};
 
@@ -34,7 +33,6 @@ pub mod allow_zero {
 }
 
 /// Optional durations.
-#[expect(missing_docs, reason = "serde calls the functions")]
 pub mod optional {
     use super::{Deserializer, Duration, Serializer};
 

@@ -39,7 +39,6 @@ const MAX_PENDING_REQUESTS: usize = 100_000;
 const MAX_SETBACK: SignedDuration = SignedDuration::from_mins(1);
 
 /// The state shared by all HTTP handlers.
-#[expect(missing_docs, reason = "the types say what most fields are")]
 pub struct AppState {
     pub config: Config,
     /// Digests of the settings in use. SIGHUP replaces some of them.

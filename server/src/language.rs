@@ -11,7 +11,6 @@ pub(crate) use text::isolate;
 
 /// A supported language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, VariantArray)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub enum Language {
     #[default]
     English,

@@ -1,7 +1,5 @@
 //! The HTML pages, each a struct with its template.
 
-#![expect(missing_docs, reason = "most fields of a page are named after what its template shows")]
-
 mod account;
 mod account_nav;
 pub mod assets;

@@ -36,7 +36,6 @@ use super::{Database, Options, StoreError};
 /// The reason why a backup or restore failed and changed nothing. `version` is the version of the
 /// binary that wrote the file; `database` is a path, or a URL without its password.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BackupError {
     /// The backup file exists.
     #[error("{0} exists; choose a different name, or overwrite it with --force")]

@@ -12,7 +12,6 @@ use super::{Change, Store, StoreError};
 
 /// The number of rows that were deleted with an account or app.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is a number of rows")]
 pub struct DeletedRows {
     pub sessions: usize,
     pub codes: usize,

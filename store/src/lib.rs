@@ -175,7 +175,6 @@ impl SignInOutcome {
 
 /// The reason why a database operation failed. `database` is a path, or a URL without its password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StoreError {
     /// The database cannot be opened.
     #[error("cannot open the database {database}: {reason}")]

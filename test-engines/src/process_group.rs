@@ -53,7 +53,6 @@ impl Default for SpawnOptions {
 
 /// The user and group id to run a process as.
 #[derive(Debug, Clone, Copy)]
-#[expect(missing_docs, reason = "the names are the system's")]
 pub struct UserIds {
     pub uid: u32,
     pub gid: u32,

@@ -57,7 +57,6 @@ pub struct Bcrypt {
 
 /// A PBKDF2 hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names describe them")]
 pub struct Pbkdf2 {
     pub function: HashFunction,
     pub iterations: u32,
@@ -67,7 +66,6 @@ pub struct Pbkdf2 {
 
 /// A hash function of the SHA-2 family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names describe them")]
 pub enum HashFunction {
     Sha256,
     Sha512,
@@ -76,7 +74,6 @@ pub enum HashFunction {
 /// The reason a hash is rejected. The message is shown after the field name. It does not repeat the
 /// hash, which is secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum PasswordHashError {
     #[error(
         "must be a hash by Argon2, bcrypt or PBKDF2 with SHA-256 or SHA-512: $argon2id$…, $2b$…, \

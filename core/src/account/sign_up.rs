@@ -36,7 +36,6 @@ impl Field {
 /// An invalid sign-up field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{} {error}", .field.label())]
-#[expect(missing_docs, reason = "the types describe them")]
 pub struct InvalidField {
     pub field: Field,
     pub error: FieldError,
@@ -44,7 +43,6 @@ pub struct InvalidField {
 
 /// The sign-up fields, not yet validated.
 #[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "Mastodon's API names them")]
 pub struct SignUp {
     pub username: String,
     /// `None` if it is optional and was left blank.

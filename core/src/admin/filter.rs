@@ -24,7 +24,6 @@ pub struct AccountFilter {
 
 /// The reason a filter is invalid. The messages are Mastodon's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum FilterError {
     #[error("Unknown origin: {0}")]
     Origin(String),

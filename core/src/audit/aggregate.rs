@@ -16,7 +16,6 @@ const OTHERS: &str = "others";
 
 /// The common properties of events that are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the types describe them")]
 pub struct CountedSubject {
     pub kind: AuditKind,
     pub outcome: AuditOutcome,

@@ -19,7 +19,6 @@ pub struct CheckOptions {
 
 /// The reason a check's query string is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum CheckOptionsError {
     #[error(transparent)]
     Query(#[from] PercentError),

@@ -23,7 +23,6 @@ pub type HeaderPair<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// The reason the original request cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum OriginalRequestError {
     #[error(
         "name the original request: in X-Original-Method and X-Original-URI, in X-Forwarded-Method \

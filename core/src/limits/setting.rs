@@ -42,7 +42,6 @@ pub struct LimitOverride {
 
 /// The reason limit settings are invalid. Each message begins with the limit name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum LimitSettingError {
     #[error(
         "{name}: not a default limit (those are {known_names}), and a new one needs `per`, \

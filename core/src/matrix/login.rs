@@ -19,7 +19,6 @@ pub struct LoginRequest {
 
 /// The reason a login request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum LoginError {
     #[error(transparent)]
     Json(#[from] JsonError),

@@ -106,7 +106,6 @@ pub struct AppRegistration {
 /// The reason a registration is invalid, worded as in Mastodon.
 #[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum AppRegistrationError {
     #[error("Application name can't be blank")]
     NameBlank,

@@ -61,7 +61,6 @@ wire_enum! {
 
 /// A client's properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the types describe them")]
 pub struct ClientProperties {
     pub auth_method: AuthMethod,
     pub grant_types: Vec<GrantType>,

@@ -16,7 +16,6 @@ use crate::secret::{Secret, SplitToken};
 
 /// The credentials that a client sent, not yet verified.
 #[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the protocol names them")]
 pub struct Credentials {
     pub client_id: String,
     pub client_secret: Secret,
@@ -25,7 +24,6 @@ pub struct Credentials {
 /// The reason credentials are rejected, for the log and the audit trail. The response is the same
 /// for all reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr)]
-#[expect(missing_docs, reason = "the messages document the variants")]
 pub enum ClientAuthError {
     #[strum(serialize = "unknown client")]
     UnknownClient,

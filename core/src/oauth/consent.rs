@@ -5,7 +5,6 @@ use super::scope::{Scope, Scopes};
 /// The level of access to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the names describe them")]
 pub enum AccessLevel {
     Read,
     Write,

@@ -11,7 +11,6 @@ const MAX_SCOPE_NAME_BYTES: usize = 64;
 /// The reason an OAuth request is rejected. The message is the `error_description`, except for
 /// [`InvalidGrant`](Self::InvalidGrant).
 #[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]
     Missing(Parameter),

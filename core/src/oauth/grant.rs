@@ -71,7 +71,6 @@ pub struct RedemptionAttempt<'a> {
 /// The reason a code cannot be redeemed. It is recorded; the response contains only
 /// [`GrantError::description`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum GrantError {
     #[error("the code is unknown or has been deleted")]
     Unknown,

@@ -29,7 +29,6 @@ pub struct Token {
 
 /// A token's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names describe them")]
 pub struct TokenAccount {
     pub id: i64,
     pub name: String,
@@ -39,7 +38,6 @@ pub struct TokenAccount {
 
 /// The reason an issued token is invalid. The messages are Mastodon's: clients compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum TokenError {
     /// The token was revoked, or its app was disabled.
     #[error("The access token was revoked")]

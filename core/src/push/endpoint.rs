@@ -33,7 +33,6 @@ pub struct EndpointOrigin {
 
 /// The reason a URL is not accepted as an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
 pub enum EndpointError {
     #[error("the URL is longer than {MAX_LENGTH} bytes")]
     TooLong,

@@ -115,7 +115,6 @@ pub struct DeliveryDetails {
 /// The numbers of unread messages and missed calls. Zeros are not serialized.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "Matrix names them")]
 pub struct Counts {
     #[serde(skip_serializing_if = "is_zero")]
     pub unread: u32,

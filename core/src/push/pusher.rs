@@ -87,7 +87,6 @@ pub enum ActivationError {
 
 /// The reason a request about pushers is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
 pub enum PusherError {
     #[error(transparent)]
     Json(#[from] JsonError),

@@ -50,7 +50,6 @@ pub struct SubscriptionRequest {
 
 /// The reason a subscription is rejected, worded as in Mastodon.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
 pub enum SubscriptionError {
     #[error("Validation failed: Endpoint can't be blank")]
     EndpointBlank,

@@ -8,7 +8,6 @@ use crate::matrix::MatrixErrorCode;
 
 /// The reason a rule, a request body or a change is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum RuleError {
     #[error(transparent)]
     Json(#[from] JsonError),

@@ -9,7 +9,6 @@ pub const MAX_ID_BYTES: usize = 255;
 
 /// The reason a rule id or a profile tag is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum IdError {
     #[error("a rule id or profile tag must not be empty")]
     Empty,

@@ -41,7 +41,6 @@ pub struct RuleRef {
 
 /// The reason a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum PathError {
     #[error(transparent)]
     Scope(UnknownScope),

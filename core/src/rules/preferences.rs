@@ -43,7 +43,6 @@ pub const MAX_WORD_BYTES: usize = 240;
 /// The reason a form is rejected. The variant names are message keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum PreferenceError {
     #[error("The form is not one of this page")]
     UnknownChange,

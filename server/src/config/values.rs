@@ -34,7 +34,6 @@ pub enum RegistrationPolicy {
 /// Minimum level of log messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "these are the usual names")]
 pub enum LogLevel {
     Error,
     Warn,
