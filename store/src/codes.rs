@@ -1,7 +1,7 @@
 //! Authorization codes, each redeemed at most once.
 
 use belfry_core::audit::NewAuditEvents;
-use belfry_core::oauth::grant::{Binding, Grant};
+use belfry_core::oauth::grant::{Binding, CodeGrant};
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use super::{Change, Store, StoreError, to_json};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCode {
     /// The user's grant.
-    pub grant: Grant,
+    pub grant: CodeGrant,
     /// The token for which the code was redeemed.
     pub token: Option<LookupKey>,
 }
@@ -101,7 +101,7 @@ const SELECT_CODE: &str = "select digest, app_id, account_id, scopes, binding, e
 impl FromRow for StoredCode {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
-            grant: Grant {
+            grant: CodeGrant {
                 app_id: row.take()?,
                 account_id: row.take()?,
                 scopes: row.take()?,
@@ -121,7 +121,7 @@ impl Store {
         &self,
         events: &NewAuditEvents,
         secret: HashedSecret,
-        grant: &Grant,
+        grant: &CodeGrant,
         consent: Consent,
     ) -> Result<CodeOutcome, StoreError> {
         let new_grant = NewGrant {

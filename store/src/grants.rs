@@ -7,7 +7,7 @@
 //! revoked, or by the sweep that deletes its last code or token.
 
 use belfry_core::matrix::Device;
-use belfry_core::oauth::grant::ActiveGrant;
+use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
@@ -138,7 +138,7 @@ impl NewGrant<'_> {
     }
 }
 
-impl FromRow for ActiveGrant {
+impl FromRow for Grant {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let (scopes, redirect_uri) = (row.take()?, row.take::<String>()?);
         Ok(Self { scopes, redirect_uri: Some(redirect_uri).filter(|uri| !uri.is_empty()) })
@@ -152,7 +152,7 @@ impl Store {
         account_id: i64,
         app_id: i64,
         now: Timestamp,
-    ) -> Result<Vec<ActiveGrant>, StoreError> {
+    ) -> Result<Vec<Grant>, StoreError> {
         let select = sql!(
             concat!(
                 "select scopes, redirect_uri from grants where account_id = $account_id \

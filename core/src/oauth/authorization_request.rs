@@ -4,7 +4,7 @@ use super::app::{App, MAX_URIS_LENGTH};
 use super::authorization_response::{ResponseMode, ResponseTarget};
 use super::client::{GrantType, Issuer};
 use super::error::OAuthError;
-use super::grant::ActiveGrant;
+use super::grant::Grant;
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 use super::parameters::Parameters;
 use super::pkce;
@@ -148,7 +148,7 @@ impl AuthorizationRequest {
     /// Determines the next step. `role` is the user's role, if they signed in for this request, or
     /// have a session and the request does not force a login. `grants` are the user's active grants
     /// to this app.
-    pub fn next_step(&self, role: Option<Role>, grants: &[ActiveGrant]) -> NextStep {
+    pub fn next_step(&self, role: Option<Role>, grants: &[Grant]) -> NextStep {
         let Some(role) = role else { return NextStep::SignIn };
         match self.requested_grant(role) {
             Err(error) if grants.is_empty() => NextStep::ShowError(error),
@@ -164,14 +164,14 @@ impl AuthorizationRequest {
     /// so these require PKCE and the same URI (RFC 8252, section 8.6). Any website can request a
     /// response mode, and in modes other than `query` the code bypasses the app's server, or reaches
     /// it in a form that it may not expect.
-    fn is_implied(&self, requested_grant: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
+    fn is_implied(&self, requested_grant: &RequestedGrant, grants: &[Grant]) -> bool {
         let uri = &self.target.redirect_uri;
-        let is_protected = |grant: &ActiveGrant| {
+        let is_protected = |grant: &Grant| {
             let is_same_uri = grant.redirect_uri.as_deref() == Some(uri.as_str());
             uri.is_https() || (requested_grant.challenge.is_some() && is_same_uri)
         };
         let implies_consent =
-            |grant: &ActiveGrant| grant.scopes == requested_grant.scopes && is_protected(grant);
+            |grant: &Grant| grant.scopes == requested_grant.scopes && is_protected(grant);
         !self.force_login
             && self.target.mode == ResponseMode::Query
             && !requested_grant.scopes.iter().any(Scope::is_admin)

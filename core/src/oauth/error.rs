@@ -68,7 +68,7 @@ pub enum OAuthError {
     #[error("The client is not authorized to perform this request using this method.")]
     UnauthorizedClient,
     /// The code cannot be redeemed. The reason is recorded; the response contains only
-    /// [`GrantError::description`](super::grant::GrantError::description).
+    /// [`CodeError::description`](super::grant::CodeError::description).
     #[error("The code is unknown, expired, revoked or used, or was issued to another client.")]
     InvalidGrant,
     /// The client may not revoke the token, or did not authenticate.

@@ -1,4 +1,4 @@
-//! Grants, and the checks when an authorization code is redeemed.
+//! The content of authorization codes, consents, and the checks when an authorization code is redeemed.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::secret::{Secret, Sha256Digest};
 /// Lifetime of an authorization code.
 pub const CODE_LIFETIME: Duration = Duration::from_mins(10);
 
-/// A user's grant to an app, represented by a code until the app redeems it.
+/// The content of an authorization code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
+pub struct CodeGrant {
     /// The app that may redeem the code.
     pub app_id: i64,
     /// The user who approved the request.
@@ -29,9 +29,9 @@ pub struct Grant {
     pub expires_at: Timestamp,
 }
 
-/// A grant with a valid token.
+/// A consent of a user that is in use: it has a valid token or code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ActiveGrant {
+pub struct Grant {
     /// The granted scopes.
     pub scopes: Scopes,
     /// The redirect URI that the user approved; `None` if it is `https`, or if the grant was not
@@ -69,9 +69,9 @@ pub struct RedemptionAttempt<'a> {
 }
 
 /// The reason a code cannot be redeemed. It is recorded; the response contains only
-/// [`GrantError::description`].
+/// [`CodeError::description`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
-pub enum GrantError {
+pub enum CodeError {
     #[error("the code is unknown or has been deleted")]
     Unknown,
     #[error("the code was issued to another app")]
@@ -98,7 +98,7 @@ pub enum GrantError {
     Revoked,
 }
 
-impl GrantError {
+impl CodeError {
     /// Returns the `error_description` of the response. It names a mistake only to the client that
     /// the code was issued to. It discloses neither the state of a code nor whether another
     /// client's code exists.
@@ -123,10 +123,10 @@ impl GrantError {
     }
 }
 
-impl Grant {
+impl CodeGrant {
     /// Checks whether the code may be redeemed. `is_redeemed` is true if it was redeemed before.
     ///
-    /// [`GrantError::Replayed`] is returned only if everything else matches, so that an attacker
+    /// [`CodeError::Replayed`] is returned only if everything else matches, so that an attacker
     /// without the verifier or the client secret cannot have the user's token revoked. The age of a
     /// redeemed code does not matter.
     pub fn check_redemption(
@@ -134,29 +134,29 @@ impl Grant {
         attempt: &RedemptionAttempt<'_>,
         is_redeemed: bool,
         now: Timestamp,
-    ) -> Result<(), GrantError> {
+    ) -> Result<(), CodeError> {
         if attempt.app_id != self.app_id {
-            return Err(GrantError::OtherApp);
+            return Err(CodeError::OtherApp);
         }
         if attempt.redirect_uri != self.binding.redirect_uri {
-            return Err(GrantError::OtherRedirectUri);
+            return Err(CodeError::OtherRedirectUri);
         }
         match (self.binding.challenge, attempt.verifier) {
-            (None, Some(_)) => return Err(GrantError::UnexpectedVerifier),
-            (Some(_), None) => return Err(GrantError::MissingVerifier),
+            (None, Some(_)) => return Err(CodeError::UnexpectedVerifier),
+            (Some(_), None) => return Err(CodeError::MissingVerifier),
             (Some(_), Some(verifier)) if !pkce::is_well_formed(verifier.reveal()) => {
-                return Err(GrantError::MalformedVerifier);
+                return Err(CodeError::MalformedVerifier);
             }
             (Some(challenge), Some(verifier)) if !pkce::matches(challenge, verifier.reveal()) => {
-                return Err(GrantError::WrongVerifier);
+                return Err(CodeError::WrongVerifier);
             }
             (None, None) | (Some(_), Some(_)) => {}
         }
         if is_redeemed {
-            return Err(GrantError::Replayed);
+            return Err(CodeError::Replayed);
         }
         if now >= self.expires_at {
-            return Err(GrantError::Expired);
+            return Err(CodeError::Expired);
         }
         Ok(())
     }
@@ -177,8 +177,8 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn grant(challenge: Option<&str>) -> Grant {
-        Grant {
+    fn grant(challenge: Option<&str>) -> CodeGrant {
+        CodeGrant {
             app_id: 1,
             account_id: 2,
             scopes: "read".parse().unwrap(),
@@ -198,7 +198,7 @@ mod tests {
     fn check_first_redemption(
         attempt: &RedemptionAttempt<'_>,
         second: i64,
-    ) -> Result<(), GrantError> {
+    ) -> Result<(), CodeError> {
         grant(None).check_redemption(attempt, false, time(second))
     }
 
@@ -215,8 +215,8 @@ mod tests {
         for (now, expected) in [
             (0, Ok(())), // a clock that was set back
             (1599, Ok(())),
-            (1600, Err(GrantError::Expired)),
-            (99_999_999, Err(GrantError::Expired)),
+            (1600, Err(CodeError::Expired)),
+            (99_999_999, Err(CodeError::Expired)),
         ] {
             assert_eq!(check_first_redemption(&attempt(None), now), expected, "{now}");
         }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_code_issued_to_a_different_app_is_rejected() {
         let attempt = RedemptionAttempt { app_id: 3, ..attempt(None) };
-        assert_eq!(check_first_redemption(&attempt, 1000), Err(GrantError::OtherApp));
+        assert_eq!(check_first_redemption(&attempt, 1000), Err(CodeError::OtherApp));
     }
 
     // RFC 6749, section 4.1.3. Here even the port of a loopback address must be equal.
@@ -236,7 +236,7 @@ mod tests {
             let attempt = RedemptionAttempt { redirect_uri, ..attempt(None) };
             assert_eq!(
                 check_first_redemption(&attempt, 1000),
-                Err(GrantError::OtherRedirectUri),
+                Err(CodeError::OtherRedirectUri),
                 "{redirect_uri}"
             );
         }
@@ -246,11 +246,11 @@ mod tests {
     #[test]
     fn a_verifier_is_required_if_and_only_if_there_was_a_challenge() {
         for (challenge, verifier, error) in [
-            (Some(CHALLENGE), None, GrantError::MissingVerifier),
-            (Some(CHALLENGE), Some(CHALLENGE), GrantError::WrongVerifier),
-            (Some(CHALLENGE), Some("short"), GrantError::MalformedVerifier),
-            (None, Some(VERIFIER), GrantError::UnexpectedVerifier),
-            (None, Some("short"), GrantError::UnexpectedVerifier),
+            (Some(CHALLENGE), None, CodeError::MissingVerifier),
+            (Some(CHALLENGE), Some(CHALLENGE), CodeError::WrongVerifier),
+            (Some(CHALLENGE), Some("short"), CodeError::MalformedVerifier),
+            (None, Some(VERIFIER), CodeError::UnexpectedVerifier),
+            (None, Some("short"), CodeError::UnexpectedVerifier),
         ] {
             let verifier = verifier.map(Secret::new);
             let result =
@@ -263,7 +263,7 @@ mod tests {
     fn a_valid_second_redemption_is_a_replay_at_any_time() {
         for now in [1000, 1600, 99_999_999] {
             let result = grant(None).check_redemption(&attempt(None), true, time(now));
-            assert_eq!(result, Err(GrantError::Replayed), "{now}");
+            assert_eq!(result, Err(CodeError::Replayed), "{now}");
         }
     }
 
@@ -278,14 +278,14 @@ mod tests {
         ] {
             let result =
                 grant(Some(CHALLENGE)).check_redemption(&invalid_attempt, true, time(1000));
-            assert!(!matches!(result, Ok(()) | Err(GrantError::Replayed)), "{invalid_attempt:?}");
+            assert!(!matches!(result, Ok(()) | Err(CodeError::Replayed)), "{invalid_attempt:?}");
         }
     }
 
     // RFC 6749, section 5.2: printable ASCII without quote and backslash.
     #[test]
     fn the_description_names_the_clients_mistake_and_not_the_codes_state() {
-        use GrantError::{
+        use CodeError::{
             Expired, MalformedVerifier, MissingVerifier, OtherApp, OtherRedirectUri, Replayed,
             Revoked, UnexpectedVerifier, Unknown, WrongVerifier,
         };

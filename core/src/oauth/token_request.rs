@@ -12,13 +12,13 @@ use crate::secret::Secret;
 pub struct TokenRequest {
     /// The client's credentials, not yet verified.
     pub credentials: Credentials,
-    /// The grant that is exchanged for a token.
-    pub grant: GrantRequest,
+    /// The parameters that depend on the grant type.
+    pub kind: TokenRequestKind,
 }
 
 /// The parameters of a token request, by grant type.
 #[derive(Debug, Clone)]
-pub enum GrantRequest {
+pub enum TokenRequestKind {
     /// `authorization_code`: a token for the user who approved the request.
     AuthorizationCode {
         /// The authorization code.
@@ -35,7 +35,7 @@ pub enum GrantRequest {
     },
 }
 
-impl GrantRequest {
+impl TokenRequestKind {
     /// Returns the grant type.
     pub fn grant_type(&self) -> GrantType {
         match self {
@@ -70,13 +70,13 @@ impl TokenRequest {
                 }
                 let redirect_uri = parameters.required(RedirectUri)?.to_owned();
                 let verifier = parameters.optional(CodeVerifier)?.map(Secret::new);
-                let grant = GrantRequest::AuthorizationCode { code, redirect_uri, verifier };
-                Ok(Self { credentials: credentials?, grant })
+                let kind = TokenRequestKind::AuthorizationCode { code, redirect_uri, verifier };
+                Ok(Self { credentials: credentials?, kind })
             }
             GrantType::ClientCredentials => {
                 let credentials = Credentials::parse(authorization, parameters)?;
                 let scope = parameters.optional(Scope)?.map(str::to_owned);
-                Ok(Self { credentials, grant: GrantRequest::ClientCredentials { scope } })
+                Ok(Self { credentials, kind: TokenRequestKind::ClientCredentials { scope } })
             }
         }
     }
@@ -112,7 +112,8 @@ mod tests {
             parse(&[&CODE_GRANT[..], &CLIENT_CREDENTIALS, &extra_pairs].concat()).unwrap();
         assert_eq!(request.credentials.client_id, "a");
         // The scope parameter has no effect here.
-        let GrantRequest::AuthorizationCode { code, redirect_uri, verifier } = request.grant else {
+        let TokenRequestKind::AuthorizationCode { code, redirect_uri, verifier } = request.kind
+        else {
             panic!("expected a code");
         };
         assert_eq!((code.reveal(), redirect_uri.as_str()), ("c", "https://a/cb"));
@@ -130,7 +131,7 @@ mod tests {
         ] {
             let request =
                 parse(&[&[APP_GRANT][..], &CLIENT_CREDENTIALS, extra_pairs].concat()).unwrap();
-            let GrantRequest::ClientCredentials { scope } = request.grant else {
+            let TokenRequestKind::ClientCredentials { scope } = request.kind else {
                 panic!("expected client credentials")
             };
             assert_eq!(scope.as_deref(), expected);

@@ -6,7 +6,7 @@ use belfry_core::audit::NewAuditEvents;
 use belfry_core::matrix::Device;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
-use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{LookupKey, SplitToken};
@@ -157,7 +157,7 @@ impl TokenIssuer<'_> {
         &self,
         events: &NewAuditEvents,
         code: LookupKey,
-        grant: Grant,
+        grant: CodeGrant,
     ) -> Result<IssuedToken, RedeemError> {
         let issued_token = self.new_token(grant.app_id, Some(grant.account_id), grant.scopes);
         let expires_at = issued_token.token.expires_at;

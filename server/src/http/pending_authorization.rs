@@ -11,7 +11,7 @@ use belfry_core::oauth::app::App;
 use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep, RequestedGrant};
 use belfry_core::oauth::authorization_response::Delivery;
 use belfry_core::oauth::error::OAuthError;
-use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, Grant};
+use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, CodeGrant};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
@@ -210,7 +210,7 @@ impl PendingAuthorization {
         let now = session.state.clock.now();
         let code = random::split_token(now);
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
-        let grant = Grant {
+        let grant = CodeGrant {
             app_id: self.app.id,
             account_id,
             scopes: requested_grant.scopes.clone(),

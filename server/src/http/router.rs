@@ -16,7 +16,7 @@ use super::account::{
 use super::api::admin::{self, actions, empty_list_route, empty_statistics_route};
 use super::api::{accounts, apps, instance, subscription};
 use super::error::format::ErrorFormat;
-use super::layer::area::{Area, LimitClass};
+use super::layer::area::{Area, RateLimiting};
 use super::layer::cache::CachePolicy;
 use super::layer::cors::Cors;
 use super::matrix::{self, login, pushers, register};
@@ -33,7 +33,7 @@ pub(crate) const DEFAULT_AREA: Area = Area {
     error_format: ErrorFormat::Api,
     cors: Cors::SameOrigin,
     cache_policy: CachePolicy::NoStore,
-    limit_class: LimitClass::Counted,
+    rate_limiting: RateLimiting::Counted,
     has_pages_for_browsers: false,
     ignores_trailing_slash: false,
 };
@@ -42,14 +42,14 @@ pub(crate) const DEFAULT_AREA: Area = Area {
 const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 
 /// Health, metrics and static files.
-pub(crate) const EXEMPT: Area = Area { limit_class: LimitClass::Exempt, ..DEFAULT_AREA };
+pub(crate) const EXEMPT: Area = Area { rate_limiting: RateLimiting::Exempt, ..DEFAULT_AREA };
 
 /// Gateway checks. The Matrix error format suits all clients of the protected server, because it
 /// has the field `error` that clients of Mastodon's API read.
 const GATEWAY: Area = Area {
     error_format: ErrorFormat::Matrix,
     cache_policy: CachePolicy::PrivateNoStore,
-    limit_class: LimitClass::Gateway,
+    rate_limiting: RateLimiting::Gateway,
     ..DEFAULT_AREA
 };
 

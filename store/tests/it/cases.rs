@@ -33,7 +33,7 @@ use std::sync::Arc;
 use belfry_core::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
-use belfry_core::oauth::grant::{Binding, Grant};
+use belfry_core::oauth::grant::{Binding, CodeGrant};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
@@ -93,8 +93,8 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
 }
 
 /// Returns a grant by account 7 to app 1, which expires at second 600.
-pub(super) fn grant() -> Grant {
-    Grant {
+pub(super) fn grant() -> CodeGrant {
+    CodeGrant {
         app_id: 1,
         account_id: 7,
         scopes: "read push".parse().unwrap(),
@@ -184,7 +184,7 @@ pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
 }
 
 /// Issues a code in a session of the grant's account.
-pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
+pub(super) async fn issue_code(store: &Store, secret: &str, grant: &CodeGrant) {
     let session = ensure_session(store, grant.account_id).await.lookup_key;
     let consent = Consent { session, at: timestamp(1), is_implied: false };
     let outcome =

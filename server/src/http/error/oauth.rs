@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
-use belfry_core::oauth::grant::GrantError;
+use belfry_core::oauth::grant::CodeError;
 use belfry_runtime::log_throttled;
 use belfry_store::StoreError;
 use serde_json::json;
@@ -28,7 +28,7 @@ pub(crate) enum OAuthApiError {
     Undisclosed { error: OAuthError, reason: &'static str, app: Option<i64> },
     /// A code cannot be redeemed.
     #[error(transparent)]
-    Grant(#[from] GrantError),
+    Code(#[from] CodeError),
     #[error(transparent)]
     Common(#[from] CommonError),
 }
@@ -42,7 +42,7 @@ impl IntoResponse for OAuthApiError {
             Self::Protocol(error) | Self::Undisclosed { error, .. } => {
                 oauth_response(error, &error.to_string())
             }
-            Self::Grant(error) => oauth_response(&OAuthError::InvalidGrant, &error.description()),
+            Self::Code(error) => oauth_response(&OAuthError::InvalidGrant, &error.description()),
         }
     }
 }
@@ -55,7 +55,7 @@ pub(crate) fn log_rejection(reason: &OAuthApiError, app: Option<i64>, redirect_u
         OAuthApiError::Common(_) => return,
         OAuthApiError::Protocol(error) => (error, error.into()),
         OAuthApiError::Undisclosed { error, reason, .. } => (error, *reason),
-        OAuthApiError::Grant(error) => (&OAuthError::InvalidGrant, error.into()),
+        OAuthApiError::Code(error) => (&OAuthError::InvalidGrant, error.into()),
     };
     // Without query and fragment, which may contain secrets.
     let redirect_uri = redirect_uri

@@ -28,16 +28,16 @@ pub(crate) struct Area {
     pub(crate) error_format: ErrorFormat,
     pub(crate) cors: Cors,
     pub(crate) cache_policy: CachePolicy,
-    pub(crate) limit_class: LimitClass,
+    pub(crate) rate_limiting: RateLimiting,
     /// True if browsers get error pages, even though programs get a different error format.
     pub(crate) has_pages_for_browsers: bool,
     /// True if each route also has a path with a trailing slash.
     pub(crate) ignores_trailing_slash: bool,
 }
 
-/// Rate-limit class of the requests in an area.
+/// Whether and where the rate limits count the requests of an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LimitClass {
+pub(crate) enum RateLimiting {
     /// Every request counts, before its handler runs.
     Counted,
     /// No request counts.
@@ -144,7 +144,7 @@ async fn run_handler(
     };
     let mut limit_headers = RateLimitHeaders::default();
     let limited_handler = async {
-        if area.limit_class == LimitClass::Counted {
+        if area.rate_limiting == RateLimiting::Counted {
             let may_use_guard =
                 request.method() == Method::POST || area.error_format == ErrorFormat::Page;
             rate_limit::apply_limits(state, &mut request, &mut limit_headers, may_use_guard)

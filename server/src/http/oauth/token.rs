@@ -6,9 +6,9 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject, NewAuditEvent};
-use belfry_core::oauth::grant::{GrantError, RedemptionAttempt};
+use belfry_core::oauth::grant::{CodeError, RedemptionAttempt};
 use belfry_core::oauth::parameters::Parameters;
-use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
+use belfry_core::oauth::token_request::{TokenRequest, TokenRequestKind};
 use belfry_core::secret::{HashedSecret, LookupKey, SplitToken};
 use belfry_store::{Account, RedeemError, StoreError};
 use serde::Serialize;
@@ -56,10 +56,10 @@ pub(crate) async fn issue_token(
 ) -> Result<Response, OAuthApiError> {
     let request = TokenRequest::parse(authorization_header(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate_client(&state, &guard, &request.credentials).await?;
-    app.properties.check_grant_type(request.grant.grant_type())?;
+    app.properties.check_grant_type(request.kind.grant_type())?;
     let token_counters = &state.metrics.authentication.tokens;
-    let (issued_token, counter) = match request.grant {
-        GrantRequest::AuthorizationCode { code, redirect_uri, verifier } => {
+    let (issued_token, counter) = match request.kind {
+        TokenRequestKind::AuthorizationCode { code, redirect_uri, verifier } => {
             let attempt = RedemptionAttempt {
                 app_id: app.id,
                 redirect_uri: &redirect_uri,
@@ -69,7 +69,7 @@ pub(crate) async fn issue_token(
             let issued_token = redeem_code(&state, &guard.audit, code, &attempt).await?;
             (issued_token, &token_counters.authorization_code)
         }
-        GrantRequest::ClientCredentials { scope } => {
+        TokenRequestKind::ClientCredentials { scope } => {
             let scopes = app.resolve_app_token_scopes(scope.as_deref())?;
             let issued_token = state.token_issuer().issue_app_token(app.id, scopes).await?;
             let subject = CountedSubject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
@@ -90,21 +90,21 @@ async fn redeem_code(
     code: Option<HashedSecret>,
     attempt: &RedemptionAttempt<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
-    let reject = |reason: GrantError, account_id: Option<i64>| {
+    let reject = |reason: CodeError, account_id: Option<i64>| {
         let app = Some(attempt.app_id);
         let detail = Some(reason.to_string());
         let subject = CountedSubject::new(AuditKind::TokenIssue, AuditOutcome::Failure);
         audit.count(CountedSubject { account: account_id, app, detail, ..subject });
-        OAuthApiError::Grant(reason)
+        OAuthApiError::Code(reason)
     };
     let now = state.clock.now();
-    let code = code.ok_or_else(|| reject(GrantError::Unknown, None))?;
+    let code = code.ok_or_else(|| reject(CodeError::Unknown, None))?;
     let code_row = state.store.code(code).await?;
-    let stored_code = code_row.ok_or_else(|| reject(GrantError::Unknown, None))?;
+    let stored_code = code_row.ok_or_else(|| reject(CodeError::Unknown, None))?;
     let grant = stored_code.grant;
     let owner = Some(grant.account_id);
     if let Err(error) = grant.check_redemption(attempt, stored_code.token.is_some(), now) {
-        if let (GrantError::Replayed, Some(token)) = (error, stored_code.token) {
+        if let (CodeError::Replayed, Some(token)) = (error, stored_code.token) {
             // The code may have been stolen and redeemed by the thief (RFC 6749, section 4.1.2).
             revoke_token_of_replayed_code(state, audit, token).await?;
         }
@@ -116,7 +116,7 @@ async fn redeem_code(
         account.disabled_at.is_none() && grant.scopes.are_allowed_for(Some(account.role))
     };
     if !account.is_some_and(is_allowed) {
-        return Err(reject(GrantError::Revoked, owner));
+        return Err(reject(CodeError::Revoked, owner));
     }
     let events = audit.success_event(AuditKind::TokenIssue).into();
     match state.token_issuer().redeem_code(&events, code.lookup_key, grant).await {
@@ -124,9 +124,9 @@ async fn redeem_code(
         Err(RedeemError::AlreadyRedeemed(token)) => {
             // Another request has redeemed the code since it was read, so this one replays it.
             revoke_token_of_replayed_code(state, audit, token).await?;
-            Err(reject(GrantError::Replayed, owner))
+            Err(reject(CodeError::Replayed, owner))
         }
-        Err(RedeemError::NotRedeemable) => Err(reject(GrantError::Revoked, owner)),
+        Err(RedeemError::NotRedeemable) => Err(reject(CodeError::Revoked, owner)),
         Err(RedeemError::Store(error)) => Err(error.into()),
     }
 }

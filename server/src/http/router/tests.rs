@@ -224,11 +224,12 @@ async fn every_route_follows_its_area_policies() {
         assert_eq!(response.error_format(), area.error_format, "{route}");
         assert_eq!(response.cors(), area.cors, "{route}");
         assert_eq!(response.cache_policy(), area.cache_policy, "{route}");
-        assert_eq!(response.is_counted(), area.limit_class != LimitClass::Exempt, "{route}");
+        assert_eq!(response.is_counted(), area.rate_limiting != RateLimiting::Exempt, "{route}");
         let preflight = send(&service, Method::OPTIONS, &path).await;
         assert_eq!(preflight.status == 204, area.cors == Cors::AnyOrigin, "{route}");
         assert_eq!(preflight.cors(), area.cors, "{route}");
-        let is_counted = area.cors == Cors::SameOrigin && area.limit_class != LimitClass::Exempt;
+        let is_counted =
+            area.cors == Cors::SameOrigin && area.rate_limiting != RateLimiting::Exempt;
         assert_eq!(preflight.is_counted(), is_counted, "{route}");
     }
 }

@@ -1,7 +1,7 @@
 //! Conformance cases for the apps with access to an account.
 
 use belfry_core::oauth::client::Registrar;
-use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::grant::CodeGrant;
 use belfry_store::test_support::any_events;
 use belfry_store::{AuthorizedApp, NewToken, Store};
 
@@ -27,8 +27,8 @@ async fn issue_token(store: &Store, secret: &str, app: i64, account: Option<i64>
 }
 
 /// Returns the grant of a code.
-fn code_grant(app: i64, account: i64) -> Grant {
-    Grant { app_id: app, account_id: account, ..grant() }
+fn code_grant(app: i64, account: i64) -> CodeGrant {
+    CodeGrant { app_id: app, account_id: account, ..grant() }
 }
 
 /// Returns the ids of the apps with access to an account.

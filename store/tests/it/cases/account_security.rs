@@ -3,7 +3,7 @@
 
 use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
-use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
@@ -47,7 +47,7 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
         // Fills the cache.
         assert!(store.token(hashed_secret(name)).await.unwrap().is_some());
         let expires_at = timestamp(NOW + DAY);
-        issue_code(&store, name, &Grant { account_id: id, expires_at, ..grant() }).await;
+        issue_code(&store, name, &CodeGrant { account_id: id, expires_at, ..grant() }).await;
     }
     let password_change = audit_event(AuditKind::PasswordChange);
     let change_password = async |account: &Account, new_hash: &str| {

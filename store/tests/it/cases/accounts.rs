@@ -1,7 +1,7 @@
 //! Conformance cases for accounts.
 
 use belfry_core::account::Role;
-use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_store::test_support::any_events;
 use belfry_store::{
@@ -189,7 +189,7 @@ pub(crate) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: 
         store.add_token(&any_events(), &token(secret, account)).await.unwrap();
     }
     for (secret, account) in [("code of alice", 7), ("code of bob", 8)] {
-        let code = Grant { account_id: account, ..grant() };
+        let code = CodeGrant { account_id: account, ..grant() };
         issue_code(&store, secret, &code).await;
     }
     let is_valid = async |secret| {

@@ -2,7 +2,7 @@
 
 use belfry_core::oauth::client::{AuthMethod, ClientProperties, GrantType, Issuer, Registrar};
 use belfry_core::oauth::client_secret::PreviousSecret;
-use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_store::test_support::any_events;
 use belfry_store::{
@@ -111,7 +111,7 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
         add_app(&store, &new_app).await;
     }
     store.set_app_disabled_at(&any_events(), 2, Some(timestamp(50))).await.unwrap();
-    issue_code(&store, "c", &Grant { app_id: 5, ..grant() }).await;
+    issue_code(&store, "c", &CodeGrant { app_id: 5, ..grant() }).await;
     store.add_app_token(&NewToken { app_id: 6, ..token("t", None) }).await.unwrap();
 
     let no_filter = AppListFilter::default;

@@ -1,7 +1,7 @@
 //! Conformance cases for deleting accounts and apps.
 
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::grant::CodeGrant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
     AccountDeletionOutcome, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome,
@@ -35,7 +35,7 @@ async fn add_two_of_each(store: &Store) {
             .await;
         for app_id in [1, 2] {
             let name = format!("{account_id} {app_id}");
-            issue_code(store, &name, &Grant { app_id, account_id, ..grant() }).await;
+            issue_code(store, &name, &CodeGrant { app_id, account_id, ..grant() }).await;
             let new_token = NewToken { app_id, ..token(&name, Some(account_id)) };
             store.add_token(&any_events(), &new_token).await.unwrap();
             store.add_request(hashed_secret(&name), &request(app_id, account_id)).await.unwrap();
@@ -167,7 +167,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
         let outcome = store.add_request(hashed_secret("late"), &request).await.unwrap();
         assert_eq!(outcome, WriteOutcome::NotFound);
         let consent = Consent { session: bob_session, at: timestamp(1), is_implied: false };
-        let grant = Grant { app_id, account_id, ..grant() };
+        let grant = CodeGrant { app_id, account_id, ..grant() };
         let outcome =
             store.add_code(&any_events(), hashed_secret("late"), &grant, consent).await.unwrap();
         assert_eq!(outcome, CodeOutcome::NotIssued);

@@ -1,6 +1,6 @@
 //! Conformance cases for tokens, grants and sessions beyond their maximum numbers.
 
-use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::grant::CodeGrant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{AuditFilter, NewToken, Session, Store};
 
@@ -191,7 +191,7 @@ pub(crate) async fn the_500_most_recently_used_grants_of_an_account_remain(store
     }
     use_token(&store, "t000", START + 1000).await;
     store.flush_uses().await.unwrap();
-    let pending_grant = Grant { expires_at: timestamp(START + 600), ..grant() };
+    let pending_grant = CodeGrant { expires_at: timestamp(START + 600), ..grant() };
     issue_code(&store, "new", &pending_grant).await;
     assert_eq!(count_grants(&store).await, 503);
     // Fills the cache.

@@ -1,7 +1,7 @@
 //! Conformance cases for grants.
 
 use belfry_core::matrix::{Device, LoginRequest};
-use belfry_core::oauth::grant::{Binding, Grant};
+use belfry_core::oauth::grant::{Binding, CodeGrant};
 use belfry_store::test_support::{RecordedBatch, RecordedStatement, any_events};
 use belfry_store::{NewToken, RetentionSettings, SignInOutcome, Store, SweepOutcome};
 use serde_json::json;
@@ -79,7 +79,7 @@ pub(crate) async fn a_grant_is_identified_by_scopes_redirect_uri_and_device(stor
     add_app(&store, &app(2, "other")).await;
     let redeem_code = async |name: &str, scopes: &str, redirect_uri: &str| {
         let binding = Binding { redirect_uri: redirect_uri.to_owned(), challenge: None };
-        let grant = Grant { scopes: scopes.parse().unwrap(), binding, ..grant() };
+        let grant = CodeGrant { scopes: scopes.parse().unwrap(), binding, ..grant() };
         issue_code(&store, name, &grant).await;
         assert!(redeem(&store, name, &format!("token of {name}")).await);
     };
@@ -210,7 +210,7 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
 
 pub(crate) async fn a_sweep_deletes_a_grant_with_its_last_code_or_token(store: Store) {
     add_alice_and_app(&store).await;
-    let grant_with_scopes = |scopes: &str, expires_at| Grant {
+    let grant_with_scopes = |scopes: &str, expires_at| CodeGrant {
         scopes: scopes.parse().unwrap(),
         expires_at: timestamp(expires_at),
         ..grant()
@@ -252,7 +252,7 @@ pub(crate) async fn concurrent_codes_and_tokens_with_one_identity_share_a_grant(
         let name = format!("{index}");
         if index % 2 == 0 {
             let binding = Binding { redirect_uri: "https://a.example/".into(), challenge: None };
-            issue_code(&store, &name, &Grant { binding, ..grant() }).await;
+            issue_code(&store, &name, &CodeGrant { binding, ..grant() }).await;
             assert!(redeem(&store, &name, &name).await);
         } else {
             store.add_token(&any_events(), &token(&name, Some(7))).await.unwrap();
@@ -272,8 +272,11 @@ pub(crate) async fn no_grant_renewed_during_a_sweep_is_lost(store: Store) {
     let now = settle(&store, START - DAY).await + 60;
     for index in 0..CONCURRENT_TASKS {
         let scopes = ["read", "write", "push", "follow"][usize::try_from(index % 4).unwrap()];
-        let expired_grant =
-            Grant { scopes: scopes.parse().unwrap(), expires_at: timestamp(now - 600), ..grant() };
+        let expired_grant = CodeGrant {
+            scopes: scopes.parse().unwrap(),
+            expires_at: timestamp(now - 600),
+            ..grant()
+        };
         issue_code(&store, &format!("old {index}"), &expired_grant).await;
     }
     let (store, sweep_counts) = run_concurrently(store, move |store, index| async move {
@@ -282,8 +285,11 @@ pub(crate) async fn no_grant_renewed_during_a_sweep_is_lost(store: Store) {
             return usize::from(matches!(outcome, SweepOutcome::Swept(_)));
         }
         let scopes = ["read", "write", "push", "follow"][usize::try_from(index % 4).unwrap()];
-        let new_grant =
-            Grant { scopes: scopes.parse().unwrap(), expires_at: timestamp(now + 600), ..grant() };
+        let new_grant = CodeGrant {
+            scopes: scopes.parse().unwrap(),
+            expires_at: timestamp(now + 600),
+            ..grant()
+        };
         issue_code(&store, &format!("new {index}"), &new_grant).await;
         assert!(redeem(&store, &format!("new {index}"), &format!("t{index}")).await);
         0

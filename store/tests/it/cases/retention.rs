@@ -5,7 +5,7 @@ use std::time::Duration;
 use belfry_core::audit::{AuditKind, AuditOrigin, AuditOutcome, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::client::{ClientProperties, Registrar};
-use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::grant::CodeGrant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
     AppListFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest, SweepOutcome,
@@ -57,7 +57,7 @@ pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minut
     add_alice_and_app(&store).await;
     for (name, expires_at) in [("old", START - 3 * MINUTE), ("young", START - MINUTE)] {
         store.add_request(hashed_secret(name), &request(timestamp(expires_at))).await.unwrap();
-        issue_code(&store, name, &Grant { expires_at: timestamp(expires_at), ..grant() }).await;
+        issue_code(&store, name, &CodeGrant { expires_at: timestamp(expires_at), ..grant() }).await;
         add_session(&store, hashed_secret(name), &session(7, expires_at)).await;
     }
 
@@ -156,14 +156,14 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     add_app_registered_by(&store, 8, "cli:Command line", old, Registrar::CommandLine).await;
     add_app_at(&store, 9, "young", young).await;
     store.add_token(&any_events(), &NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
-    let code = Grant { app_id: 4, expires_at: timestamp(START + HOUR), ..grant() };
+    let code = CodeGrant { app_id: 4, expires_at: timestamp(START + HOUR), ..grant() };
     issue_code(&store, "c", &code).await;
     let expired_at = Some(timestamp(START - 31 * DAY));
     for (app_id, secret, account) in [(5, "deleted", Some(7)), (13, "deleted too", None)] {
         let new_token = NewToken { app_id, expires_at: expired_at, ..token(secret, account) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    let code = Grant { app_id: 6, expires_at: timestamp(START - 31 * DAY), ..grant() };
+    let code = CodeGrant { app_id: 6, expires_at: timestamp(START - 31 * DAY), ..grant() };
     issue_code(&store, "deleted", &code).await;
     for (app_id, secret, created_at) in
         [(10, "cached", old), (10, "not cached", old), (11, "used", old), (12, "new", young)]

@@ -17,9 +17,9 @@ fn consent_is_implied_only_by_exactly_these_scopes_without_force_login() {
     }
 }
 
-fn grant(scopes: &str, redirect_uri: Option<&str>) -> ActiveGrant {
+fn grant(scopes: &str, redirect_uri: Option<&str>) -> Grant {
     let redirect_uri = redirect_uri.map(str::to_owned);
-    ActiveGrant { scopes: scopes.parse().unwrap(), redirect_uri }
+    Grant { scopes: scopes.parse().unwrap(), redirect_uri }
 }
 
 // RFC 8252, section 8.6.
