@@ -1,5 +1,12 @@
 //! User accounts.
 
+pub(crate) mod admins;
+pub(crate) mod deletion;
+mod import;
+pub(crate) mod passwords;
+mod pending_deletion;
+mod search;
+
 use std::iter;
 
 use belfry_core::account::Role;
@@ -8,10 +15,11 @@ use belfry_core::oauth::token::TokenAccount;
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::admins::select_account_id_statement;
-use super::engine::{Rows, Statement, from_row, sql};
-use super::event_source::{EventSource, event_source_for};
-use super::{Change, EnabledState, Store, StoreError, WriteOutcome};
+use self::admins::select_account_id_statement;
+use crate::engine::{Rows, Statement, from_row, sql};
+use crate::error::StoreError;
+use crate::store::event_source::{EventSource, event_source_for};
+use crate::store::{Change, EnabledState, Store, WriteOutcome};
 
 /// A stored account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +124,7 @@ macro_rules! select {
         concat!("select ", $crate::accounts::columns!(), " from accounts ", $clauses)
     };
 }
-pub(super) use {account_columns as columns, select};
+pub(crate) use {account_columns as columns, select};
 
 /// Builds the statement that reads a page of accounts by an indexed condition and the filters.
 macro_rules! select_page {
@@ -293,7 +301,7 @@ impl Store {
 
 /// Returns the statement that inserts an account, unless its name is reserved, or its id, name or
 /// e-mail address is taken.
-pub(super) fn insert_account_statement(account: &Account) -> Statement {
+pub(crate) fn insert_account_statement(account: &Account) -> Statement {
     sql!(
         "insert into accounts (id, name, email, unverified_email, password, role, created_at, \
          signed_in_at, disabled_at, delete_at, credential_version) select cast($id as bigint), \
@@ -320,7 +328,7 @@ pub(super) fn insert_account_statement(account: &Account) -> Statement {
 
 /// Returns the statement that finds the rows that prevent an account from being added: accounts
 /// with its name or e-mail address, and the reservation of its name.
-pub(super) fn select_conflicts_statement(account: &Account) -> Statement {
+pub(crate) fn select_conflicts_statement(account: &Account) -> Statement {
     sql!(
         "select name, 0 as reserved from accounts where name = $name or email = $email union all \
          select name, 1 from reserved_names where name = $name",
@@ -329,7 +337,7 @@ pub(super) fn select_conflicts_statement(account: &Account) -> Statement {
 }
 
 /// Returns a new account's event source, which is empty if the account was not added.
-pub(super) fn new_account_event_source(account: &Account) -> EventSource {
+pub(crate) fn new_account_event_source(account: &Account) -> EventSource {
     event_source_for!(
         accounts,
         "id = $id and name = $name",
@@ -339,7 +347,7 @@ pub(super) fn new_account_event_source(account: &Account) -> EventSource {
 
 /// Returns the outcome of [`insert_account_statement`], from its rows and those of
 /// [`select_conflicts_statement`].
-pub(super) fn insert_outcome(
+pub(crate) fn insert_outcome(
     account: &Account,
     inserted_rows: &Rows,
     conflicting_rows: Rows,
@@ -360,6 +368,6 @@ pub(super) fn insert_outcome(
 }
 
 /// Returns an account's event source, which is empty if there is no account with this id.
-pub(super) fn account_event_source(id: i64) -> EventSource {
+pub(crate) fn account_event_source(id: i64) -> EventSource {
     event_source_for!(accounts, "id = $id", [id])
 }

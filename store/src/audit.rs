@@ -5,9 +5,10 @@ use belfry_core::audit::{
 };
 use jiff::Timestamp;
 
-use super::engine::{Statement, from_row, sql};
-use super::event_source::{EventSource, event_id};
-use super::{Change, Store, StoreError};
+use crate::engine::{Statement, from_row, sql};
+use crate::error::StoreError;
+use crate::store::event_source::{EventSource, event_id};
+use crate::store::{Change, Store};
 
 /// A stored event, with the names of its account and app.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,7 +167,7 @@ impl Store {
 
 /// Returns the statement that deletes the oldest events before a time, at most `limit` of them,
 /// and returns their ids.
-pub(super) fn delete_audit_events_statement(time: Timestamp, limit: i64) -> Statement {
+pub(crate) fn delete_audit_events_statement(time: Timestamp, limit: i64) -> Statement {
     sql!(
         "delete from audit_events where id in (select id from audit_events where at < $time \
          order by at limit $limit) returning id",

@@ -12,7 +12,7 @@ mod checksum;
 mod export;
 mod file;
 #[cfg(feature = "test-support")]
-pub(super) mod forgery;
+pub(crate) mod forgery;
 mod manifest;
 mod new_file;
 mod postgres;
@@ -31,7 +31,9 @@ pub use self::file::Backup;
 pub use self::manifest::{Manifest, TableSummary};
 pub use self::new_file::ExistingFile;
 pub use self::restore::RestoredTokens;
-use super::{Database, Options, StoreError};
+use crate::engine::database::Database;
+use crate::engine::options::Options;
+use crate::error::StoreError;
 
 /// The reason why a backup or restore failed and changed nothing. `version` is the version of the
 /// binary that wrote the file; `database` is a path, or a URL without its password.

@@ -5,9 +5,15 @@
 //! cache returns no entry for it: a reader that got the new value from the database could otherwise
 //! get the old one from the cache afterwards.
 
+mod app;
 mod entry;
+mod epochs;
+mod invalidation;
+mod rulesets;
+mod subjects;
 #[cfg(test)]
 mod tests;
+mod token;
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -18,27 +24,30 @@ use belfry_runtime::metrics::Counter;
 use belfry_runtime::metrics::exposition::Exposition;
 use quick_cache::Equivalent;
 
+pub use self::app::StoredApp;
 use self::entry::{ByteWeighter, CacheValue, Entry};
-use super::apps::StoredApp;
-use super::epochs::{Epoch, InvalidationEpochs, Phase, ReadEpoch};
-use super::invalidation::Invalidation;
-use super::rulesets::StoredRulesets;
-use super::subjects::{CacheSubject, SubjectSlots};
-use super::tokens::StoredToken;
+pub use self::epochs::ReadEpoch;
+use self::epochs::{Epoch, InvalidationEpochs, Phase};
+pub(crate) use self::invalidation::Invalidation;
+pub use self::rulesets::StoredRulesets;
+pub(crate) use self::rulesets::VersionedDocument;
+use self::subjects::{CacheSubject, SubjectSlots};
+pub use self::token::StoredToken;
+pub(crate) use self::token::{LastUse, PRECISION_SECONDS};
 use crate::metrics::{CacheCounters, CacheStatus, families};
 
 /// The store's cache, bounded in bytes.
 pub(crate) struct Cache {
     /// Tokens by lookup key, with the digest that the secret must have.
-    pub(super) tokens: EpochCache<LookupKey, (Sha256Digest, Arc<StoredToken>)>,
+    pub(crate) tokens: EpochCache<LookupKey, (Sha256Digest, Arc<StoredToken>)>,
     /// Rulesets by account id.
-    pub(super) rules: EpochCache<i64, StoredRulesets>,
+    pub(crate) rules: EpochCache<i64, StoredRulesets>,
     /// Apps by client id.
-    pub(super) apps_by_client_id: EpochCache<Box<str>, Arc<StoredApp>>,
+    pub(crate) apps_by_client_id: EpochCache<Box<str>, Arc<StoredApp>>,
     /// Apps by id.
-    pub(super) apps_by_id: EpochCache<i64, Arc<StoredApp>>,
+    pub(crate) apps_by_id: EpochCache<i64, Arc<StoredApp>>,
     /// Ids of enabled accounts by name.
-    pub(super) accounts: EpochCache<Box<str>, i64>,
+    pub(crate) accounts: EpochCache<Box<str>, i64>,
     shared: Arc<SharedState>,
     /// The number of invalidations by [`InvalidationOrigin`] and [`Invalidation::index`].
     invalidations: [[Counter; Invalidation::NAMES.len()]; 2],
@@ -163,7 +172,7 @@ impl Cache {
 }
 
 /// A bounded map with the invalidation epochs of its keys.
-pub(super) struct EpochCache<K, V> {
+pub(crate) struct EpochCache<K, V> {
     entries: quick_cache::sync::Cache<K, Entry<V>, ByteWeighter>,
     epochs: InvalidationEpochs,
     shared: Arc<SharedState>,
@@ -197,7 +206,7 @@ impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
 
     /// Returns the current value of a key, if there is one and the cache is enabled, and counts the
     /// lookup.
-    pub(super) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
+    pub(crate) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
         let entry = if self.is_enabled() { self.entries.get(key) } else { None }.filter(|entry| {
             self.shared.subjects.is_current(entry.slots, entry.invalidation_number)
         });
@@ -206,7 +215,7 @@ impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
     }
 
     /// Returns the current epoch of a key. Call it before the read whose result will be inserted.
-    pub(super) fn epoch<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> ReadEpoch {
+    pub(crate) fn epoch<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> ReadEpoch {
         let invalidation_number = self.shared.subjects.last_invalidation_number();
         let key_epoch = *self.epochs.lock(key);
         ReadEpoch { key_epoch, invalidation_number, is_enabled: self.is_enabled() }
@@ -214,7 +223,7 @@ impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
 
     /// Inserts a value that was read at `read_epoch`, unless its key or one of its subjects
     /// was invalidated after that or is being written, or the cache is disabled.
-    pub(super) fn insert(&self, key: K, value: V, read_epoch: ReadEpoch) {
+    pub(crate) fn insert(&self, key: K, value: V, read_epoch: ReadEpoch) {
         let ReadEpoch { key_epoch, invalidation_number, .. } = read_epoch;
         let slots = self.shared.subjects.hash_slots(value.subjects(&key));
         let epoch = self.epochs.lock(&key);

@@ -5,9 +5,16 @@
 //! that both engines accept: named parameters, `on conflict`, `returning`, text and 64-bit
 //! integers.
 
+pub(crate) mod database;
+pub(crate) mod diagnosis;
 mod in_list;
+pub(crate) mod migrations;
+pub(crate) mod options;
+mod outage;
 mod parameters;
+pub(crate) mod postgres;
 mod row;
+pub(crate) mod sqlite;
 mod statement;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,13 +25,13 @@ use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
 pub(crate) use self::in_list::{CHUNK_LEN, in_list, pad_list};
+use self::outage::{Operation, Outage};
 pub(crate) use self::parameters::{NumberedSql, numbered_sql, sql, values};
 pub(crate) use self::row::{
     FromRow, FromValue, Row, Rows, Value, columns, from_row, read_known_rows, read_rows,
 };
 pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
-use super::outage::{Operation, Outage};
-use super::{StoreError, migrations};
+use crate::error::StoreError;
 use crate::metrics::{OperationMetrics, StoreMetrics};
 
 /// The rows of each statement of a batch.

@@ -21,9 +21,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
-use super::audit::delete_audit_events_statement;
-use super::engine::{from_row, sql};
-use super::{Change, Store, StoreError};
+use crate::audit::delete_audit_events_statement;
+use crate::engine::{from_row, sql};
+use crate::error::StoreError;
+use crate::store::{Change, Store};
 
 /// Retention times of rows: the section `[retention]` of `belfry.toml`. Authorization requests,
 /// codes and sessions are deleted when they have expired.

@@ -27,9 +27,11 @@ pub use self::proxy::{Faults, PostgresProxy};
 pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::tls::{CertificateAuthority, TlsPostgres};
 pub use crate::backup::forgery::{forge_checksums, forge_manifest};
+use crate::engine::database::Database;
+use crate::engine::options::Options;
 use crate::engine::sql;
 use crate::metrics::StoreMetrics;
-use crate::{Change, Database, Options, Store};
+use crate::store::{Change, Store};
 
 /// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
 /// until the server of the test run stops.

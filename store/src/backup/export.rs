@@ -12,9 +12,8 @@ use super::row_check::RowCheck;
 use super::schema::Schema;
 use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, ProgressCallback, RowCounter};
-use crate::Migrations;
-use crate::migrations::SchemaVersion;
-use crate::{Database, SchemaPolicy};
+use crate::engine::database::Database;
+use crate::engine::migrations::{Migrations, SchemaPolicy, SchemaVersion};
 
 /// Parameters of a backup.
 pub(super) struct BackupOptions<'a> {

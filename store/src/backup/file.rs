@@ -13,8 +13,9 @@ use super::row_check::RowCheck;
 use super::schema::{Schema, Table};
 use super::sqlite::scan;
 use super::{BackupError, ProgressCallback, RowCounter};
-use crate::engine::Value;
-use crate::{Migrations, Options, sqlite};
+use crate::engine::migrations::Migrations;
+use crate::engine::options::Options;
+use crate::engine::{Value, sqlite};
 
 /// The approximate size of the rows that are loaded together.
 const PAGE_BYTES: usize = 1024 * 1024;

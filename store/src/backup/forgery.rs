@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::checksum::TableChecksum;
 use super::manifest::Manifest;
 use super::sqlite::scan;
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// Updates all table checksums and the manifest's, after rows were changed.
 pub fn forge_checksums(backup: &Connection) {

@@ -13,7 +13,7 @@ use tempfile::{Builder, NamedTempFile, TempPath};
 use super::BackupError;
 use super::manifest::{self, Manifest};
 use super::schema::{ColumnType, Schema, Table};
-use crate::sqlite;
+use crate::engine::sqlite;
 
 /// The policy for an existing backup file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::Migrations;
+    use crate::engine::migrations::Migrations;
 
     fn mode(path: &Path) -> u32 {
         path.metadata().unwrap().permissions().mode() & 0o777

@@ -11,10 +11,12 @@ use tokio_postgres::types::{ToSql, Type};
 use super::BackupError;
 use super::schema::{ColumnType, Schema, Table};
 use super::transaction::{RowCallback, TableTransaction};
-use crate::engine::{Statement, Value};
-use crate::invalidation::Invalidation;
-use crate::migrations::Migration;
-use crate::{Options, SecretUrl, StoreError, postgres};
+use crate::cache::Invalidation;
+use crate::engine::database::SecretUrl;
+use crate::engine::migrations::Migration;
+use crate::engine::options::Options;
+use crate::engine::{Statement, Value, postgres};
+use crate::error::StoreError;
 
 /// A transaction on its own connection, not one from the store's pool.
 pub(super) struct Transaction {

@@ -9,10 +9,10 @@ use super::file::Backup;
 use super::schema::Schema;
 use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, ProgressCallback, RowCounter};
-use crate::engine::{Statement, Value, sql};
-use crate::event_source::EventSource;
-use crate::migrations::{self, Migration, SchemaVersion};
-use crate::{SchemaPolicy, StoreError};
+use crate::engine::migrations::{Migration, SchemaPolicy, SchemaVersion};
+use crate::engine::{Statement, Value, migrations, sql};
+use crate::error::StoreError;
+use crate::store::event_source::EventSource;
 
 /// Policy for a backup's tokens, sessions and codes when it is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 
 use super::schema::{Column, ColumnType, Table};
-use crate::codes::binding_from_json;
 use crate::engine::{FromValue, Value};
+use crate::oauth::codes::binding_from_json;
 
 /// Maximum length of a value in a message, in characters.
 const MAX_VALUE_CHARS: usize = 64;
@@ -174,8 +174,8 @@ fn check_names(value: &Value, is_known: impl Fn(&str) -> bool) -> CheckOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Migrations;
     use crate::backup::schema::Schema;
+    use crate::engine::migrations::Migrations;
 
     /// A new column needs a decision about its check: all strings that the store parses are
     /// checked.

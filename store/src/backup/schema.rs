@@ -2,8 +2,8 @@
 
 use rusqlite::Connection;
 
-use crate::StoreError;
-use crate::migrations::Migrations;
+use crate::engine::migrations::Migrations;
+use crate::error::StoreError;
 
 /// Tables that a backup does not contain. `locks`: rows without content. `requests`: expire within
 /// an hour. `sweeps`: the sweep time came from another host's clock. `deliveries`, `lanes` and
@@ -106,7 +106,7 @@ fn read_tables(version: i64, migrations: Migrations) -> rusqlite::Result<Vec<Tab
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Migration;
+    use crate::engine::migrations::Migration;
 
     /// This test fails for a new table, so that its author decides whether to back it up.
     #[test]

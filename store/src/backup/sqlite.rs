@@ -7,10 +7,10 @@ use rusqlite::{Connection, params_from_iter};
 use super::BackupError;
 use super::schema::{Schema, Table};
 use super::transaction::{RowCallback, TableTransaction};
-use crate::StoreError;
-use crate::engine::{Statement, Value};
-use crate::migrations::Migration;
-use crate::sqlite::{self, ExistingDatabase, FileState};
+use crate::engine::migrations::Migration;
+use crate::engine::sqlite::{ExistingDatabase, FileState};
+use crate::engine::{Statement, Value, sqlite};
+use crate::error::StoreError;
 
 /// A transaction on its own connection, not one from the store's pool.
 pub(super) struct Transaction {
@@ -127,7 +127,10 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::{Database, Migrations, Options, Store};
+    use crate::engine::database::Database;
+    use crate::engine::migrations::Migrations;
+    use crate::engine::options::Options;
+    use crate::store::Store;
 
     #[tokio::test]
     async fn a_file_that_changes_while_it_is_read_without_locks_is_not_backed_up() {

@@ -2,9 +2,9 @@
 
 use super::BackupError;
 use super::schema::{Schema, Table};
-use crate::StoreError;
+use crate::engine::migrations::Migration;
 use crate::engine::{Statement, Value};
-use crate::migrations::Migration;
+use crate::error::StoreError;
 
 /// A callback that receives each row of a table.
 pub(super) type RowCallback<'a> = &'a mut dyn FnMut(&[Value]) -> Result<(), BackupError>;

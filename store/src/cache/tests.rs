@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use quick_cache::Weighter;
 
 use super::*;
-use crate::Options;
+use crate::engine::options::Options;
 
 fn new_token(id: i64) -> (HashedSecret, Token) {
     let name = format!("person_{id}");

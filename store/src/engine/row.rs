@@ -11,7 +11,7 @@ use belfry_runtime::log_throttled;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
-use crate::StoreError;
+use crate::error::StoreError;
 use crate::metrics::UNKNOWN_SCOPES;
 
 /// The value of a column or parameter.
@@ -117,7 +117,7 @@ impl<T: FromValue> FromRow for T {
 macro_rules! from_row {
     ($type:ty, $columns:ident { $($field:ident $(= $column:expr)?),* $(,)? }) => {
         impl $crate::engine::FromRow for $type {
-            fn from_row(mut row: $crate::engine::Row) -> Result<Self, $crate::StoreError> {
+            fn from_row(mut row: $crate::engine::Row) -> Result<Self, $crate::error::StoreError> {
                 Ok(Self { $($field: row.take()?),* })
             }
         }

@@ -3,7 +3,7 @@
 use belfry_core::secret::LookupKey;
 
 use super::{Rows, Value};
-use crate::invalidation::Invalidation;
+use crate::cache::Invalidation;
 
 /// Statements that are written in one transaction.
 #[derive(Debug, Default)]

@@ -9,11 +9,12 @@ use jiff::Timestamp;
 
 use super::excess::add_token_deletions;
 use super::{BATCH_ROWS, MAX_BATCHES, RetentionSettings, time_before};
-use crate::deletion::INSERT_DELETED_APP;
+use crate::accounts::deletion::INSERT_DELETED_APP;
+use crate::cache::Invalidation;
 use crate::engine::{Statement, from_row, sql};
-use crate::invalidation::Invalidation;
-use crate::last_use::last_use;
-use crate::{Change, Store, StoreError};
+use crate::error::StoreError;
+use crate::store::last_use::last_use;
+use crate::store::{Change, Store};
 
 /// An app that no user authorized and that has not been used since the cutoff.
 #[derive(Debug)]

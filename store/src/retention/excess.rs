@@ -11,13 +11,14 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::BATCH_ROWS;
-use crate::authorized_apps::lock_account_statement;
+use crate::cache::Invalidation;
 use crate::engine::{Statement, from_row, sql};
-use crate::event_source::event_source;
-use crate::invalidation::Invalidation;
-use crate::last_use::last_use;
-use crate::new_rows::RowOwner;
-use crate::{Change, Store, StoreError};
+use crate::error::StoreError;
+use crate::oauth::authorized_apps::lock_account_statement;
+use crate::store::event_source::event_source;
+use crate::store::last_use::last_use;
+use crate::store::new_rows::RowOwner;
+use crate::store::{Change, Store};
 
 /// Selects an account's tokens for an app, beyond the 100 most recently used of each grant.
 ///

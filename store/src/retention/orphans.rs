@@ -8,10 +8,11 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{MAX_BATCHES, saturating_add};
-use crate::deletion::{DELETE_ACCOUNT_ROWS, DELETE_APP_ROWS};
+use crate::accounts::deletion::{DELETE_ACCOUNT_ROWS, DELETE_APP_ROWS};
+use crate::cache::Invalidation;
 use crate::engine::{Statement, from_row, sql};
-use crate::invalidation::Invalidation;
-use crate::{Change, Store, StoreError};
+use crate::error::StoreError;
+use crate::store::{Change, Store};
 
 /// Time from a sweep that finds a deleted owner to the deletion of its rows: longer than any
 /// transaction.

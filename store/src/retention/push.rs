@@ -4,11 +4,12 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{repeat_batches, saturating_add};
-use crate::deliveries::expire_statement;
 use crate::engine::{Statement, from_row, sql};
-use crate::event_source::event_id;
-use crate::receivers::has_ended;
-use crate::{Change, Store, StoreError};
+use crate::error::StoreError;
+use crate::push::deliveries::expire_statement;
+use crate::push::receivers::has_ended;
+use crate::store::event_source::event_id;
+use crate::store::{Change, Store};
 
 /// Time for which all finished deliveries remain, so that a repeated request is recognised.
 const DEDUP_TIME: SignedDuration = SignedDuration::from_hours(24);

@@ -4,10 +4,11 @@ use belfry_core::rules::RuleDocument;
 use jiff::{SignedDuration, Timestamp};
 
 use super::saturating_add;
+use crate::cache::Invalidation;
 use crate::engine::{Batch, Row, Statement, sql};
-use crate::invalidation::Invalidation;
-use crate::rulesets::save_statement;
-use crate::{Change, SerializedDocument, Store, StoreError};
+use crate::error::StoreError;
+use crate::rules::{SerializedDocument, save_statement};
+use crate::store::{Change, Store};
 
 /// Maximum number of documents rewritten in one transaction. Each may have the maximum size of an
 /// account's rules. The statement contains it as a literal.

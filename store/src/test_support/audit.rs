@@ -3,7 +3,7 @@
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use jiff::Timestamp;
 
-use crate::AuditFilter;
+use crate::audit::AuditFilter;
 
 /// Returns events for a change in a test that does not check them. They are later than all others,
 /// so that sweeps do not delete them.

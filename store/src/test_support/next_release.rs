@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 
 use super::{TestDatabase, options};
-use crate::{Migration, Migrations, Options, Store};
+use crate::engine::migrations::{Migration, Migrations};
+use crate::engine::options::Options;
+use crate::store::Store;
 
 static NEXT_MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
     let Migrations(migrations) = Migrations::default();

@@ -8,7 +8,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::engine::{Batch, BatchResult, CheckedEngine, Engine, Rows, Statement};
-use crate::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 
 /// Receives the statements that succeeded and were not rolled back, with their rows.
 pub(super) trait Observer: Send + Sync + 'static {

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::TestDatabase;
-use crate::Database;
+use crate::engine::database::Database;
 
 /// A running proxy.
 pub struct PostgresProxy {

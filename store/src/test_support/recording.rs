@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 
 use super::observed::Observer;
 use crate::engine::{Batch, Rows, Statement, Value};
-use crate::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 
 /// One statement, its parameters and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

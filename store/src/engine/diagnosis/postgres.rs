@@ -1,0 +1,135 @@
+//! Checks a PostgreSQL database for `belfry doctor`: schema, writes, notifications, durability and
+//! clock.
+
+use std::time::{Duration, Instant};
+
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_runtime::random;
+use futures_util::{FutureExt, StreamExt, stream};
+use jiff::SignedDuration;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_postgres::{AsyncMessage, Client};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Diagnosis, Durability};
+use crate::engine::database::SecretUrl;
+use crate::engine::migrations::{SchemaPolicy, SchemaVersion, TEST_INSERT};
+use crate::engine::options::Options;
+use crate::engine::postgres::{
+    ConnectionDriver, Hosts, check_encoding, describe_error, pooler, schema_version,
+};
+use crate::error::StoreError;
+
+/// Maximum time until a notification arrives.
+const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(3);
+
+pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagnosis, StoreError> {
+    let database = url.without_password();
+    let hosts = Hosts::new(url, false)?;
+    let to_open_error = |error: StoreError| match error {
+        StoreError::Failed(reason) | StoreError::Unavailable(reason) => {
+            StoreError::Open { database: database.clone(), reason }
+        }
+        error => error,
+    };
+    let (client, connection, _) = hosts.connect(options.timeout).await.map_err(to_open_error)?;
+    let _connection = AbortOnDropHandle::new(tokio::spawn(connection.map(drop)));
+    let (listener, driver, _) = hosts.connect(options.timeout).await.map_err(to_open_error)?;
+    let (arrival_sender, arrivals) = mpsc::channel(1);
+    let forward = forward_notifications(driver, arrival_sender);
+    let _forwarder = AbortOnDropHandle::new(tokio::spawn(forward));
+    pooler::check_pool_mode(&client, &listener).await.map_err(to_open_error)?;
+    check_encoding(&client).await.map_err(to_open_error)?;
+    let version = schema_version(&client).await.map_err(|error| to_open_error(error.into()))?;
+    // Fails if the schema is too new.
+    options.migrations.pending(SchemaPolicy::Migrate, &database, version)?;
+    let clock_offset =
+        measure_clock_offset(&client).await.map_err(|error| to_open_error(error.into()))?;
+    let notification_outcome = check_notifications(&client, &listener, arrivals).await;
+    let mut diagnosis = Diagnosis {
+        supported_schema_version: options.migrations.newest(),
+        notifications: Some(notification_outcome),
+        // Other servers with PostgreSQL's protocol may not report these settings.
+        durability: read_durability(&client, hosts.has_several_hosts()).await.ok(),
+        clock_offset: Some(clock_offset),
+        ..Diagnosis::default()
+    };
+    if version != SchemaVersion::NONE {
+        diagnosis.schema_version = Some(version.number);
+        diagnosis.write_outcome =
+            Some(try_write(&client).await.map_err(|error| describe_error(&error)));
+    }
+    Ok(diagnosis)
+}
+
+/// Writes a row and rolls back.
+async fn try_write(client: &Client) -> Result<(), tokio_postgres::Error> {
+    let statements = format!("begin; set local lock_timeout = '3s'; {TEST_INSERT}; rollback");
+    client.batch_execute(&statements).await
+}
+
+/// Reads the settings that allow acknowledged writes to be lost. With several hosts, a standby may
+/// be promoted, so acknowledged commits are safe only if each commit waits for a standby.
+async fn read_durability(
+    client: &Client,
+    has_several_hosts: bool,
+) -> Result<Durability, tokio_postgres::Error> {
+    let select = "select current_setting('fsync'), current_setting('full_page_writes'),
+        current_setting('synchronous_commit'), current_setting('synchronous_standby_names')";
+    let row = client.query_one(select, &[]).await?;
+    let mut disabled_settings = Vec::new();
+    for (column, name) in
+        ["fsync", "full_page_writes", "synchronous_commit"].into_iter().enumerate()
+    {
+        if row.try_get::<_, &str>(column)? == "off" {
+            disabled_settings.push(name);
+        }
+    }
+    let (synchronous_commit, standby_names): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
+    let waits_for_standby =
+        !standby_names.is_empty() && !matches!(synchronous_commit, "local" | "off");
+    Ok(Durability {
+        disabled_settings,
+        is_standby_asynchronous: has_several_hosts && !waits_for_standby,
+    })
+}
+
+/// Returns the lead of the server's clock over this machine's, assuming that the server reads it
+/// halfway through the query.
+async fn measure_clock_offset(client: &Client) -> Result<SignedDuration, tokio_postgres::Error> {
+    let now = SystemClock.now();
+    let start = Instant::now();
+    let select = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
+    let row = client.query_one(select, &[]).await?;
+    let half_duration = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
+    let server_time = SignedDuration::from_millis(row.try_get(0)?);
+    Ok(server_time - now.as_duration() - half_duration)
+}
+
+/// Checks that a notification from one connection arrives at another, as between nodes.
+async fn check_notifications(
+    sender: &Client,
+    listener: &Client,
+    mut arrivals: mpsc::Receiver<()>,
+) -> Result<(), String> {
+    let channel = format!("belfry_doctor_{:016x}", u64::from_be_bytes(random::bytes()));
+    let describe = |error: tokio_postgres::Error| describe_error(&error);
+    listener.batch_execute(&format!("listen {channel}")).await.map_err(describe)?;
+    sender.batch_execute(&format!("notify {channel}")).await.map_err(describe)?;
+    match timeout(NOTIFICATION_TIMEOUT, arrivals.recv()).await {
+        Ok(Some(())) => Ok(()),
+        Ok(None) => Err("the connection was closed".to_owned()),
+        Err(_) => Err("no notification arrived within 3 seconds".to_owned()),
+    }
+}
+
+/// Signals that a notification has arrived. Ends when the connection is closed.
+async fn forward_notifications(mut driver: ConnectionDriver, arrival_sender: mpsc::Sender<()>) {
+    let mut messages = stream::poll_fn(move |context| driver.poll_message(context));
+    while let Some(Ok(message)) = messages.next().await {
+        if let AsyncMessage::Notification(_) = message {
+            let _ = arrival_sender.try_send(()); // One signal is enough.
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The section `[store]` of `belfry.toml`.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use belfry_runtime::duration;
+use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
+
+use crate::engine::migrations::{Migrations, SchemaPolicy};
+
+/// Store options: the section `[store]` of `belfry.toml`.
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Maximum size of the cache, in bytes. The rule index may use an eighth of that in addition.
+    #[default(512 * 1024 * 1024)]
+    pub cache_bytes: usize,
+    /// Size of the PostgreSQL connection pool.
+    #[default(const { NonZeroUsize::new(16).unwrap() })]
+    pub connections: NonZeroUsize,
+    /// Timeout of a PostgreSQL query. SQLite queries have none.
+    #[default(Duration::from_secs(5))]
+    #[serde(with = "duration")]
+    pub timeout: Duration,
+    /// Maximum time that `belfry serve` waits for PostgreSQL at startup.
+    #[default(Duration::from_mins(1))]
+    #[serde(with = "duration::allow_zero")]
+    pub start_timeout: Duration,
+    /// Policy for a missing or older schema.
+    #[serde(skip)]
+    pub schema: SchemaPolicy,
+    /// The migrations that create and upgrade the schema.
+    #[serde(skip)]
+    pub migrations: Migrations,
+    /// The store's access to the database.
+    #[serde(skip)]
+    pub access: Access,
+}
+
+/// The access of a store to its database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Access {
+    /// It may read and write.
+    #[default]
+    ReadWrite,
+    /// It may only read; writes fail. The files need not be writable, opening does not wait for a
+    /// process that has locked them, and notifications are not used.
+    Read,
+}

@@ -1,0 +1,151 @@
+//! Apps authorized by an account, and revoking their access.
+
+use belfry_core::audit::NewAuditEvents;
+use belfry_core::oauth::client::Registrar;
+use belfry_core::oauth::scope::Scopes;
+use jiff::Timestamp;
+
+use crate::cache::Invalidation;
+use crate::engine::{Statement, from_row, read_rows, sql};
+use crate::error::StoreError;
+use crate::oauth::grants::has_valid_token;
+use crate::store::event_source::{EventSource, event_source};
+use crate::store::{Change, Store};
+
+/// An enabled app with an active grant from an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthorizedApp {
+    /// The app id.
+    pub app_id: i64,
+    /// The client id.
+    pub client_id: String,
+    /// The party that registered it.
+    pub registered_by: Registrar,
+    /// The name that users see.
+    pub name: String,
+    /// The home page.
+    pub website: Option<String>,
+    /// The scopes of all its active grants.
+    pub scopes: Scopes,
+    /// The creation time of the oldest of these grants.
+    pub since: Timestamp,
+}
+
+from_row!(AuthorizedApp, app_columns {
+    app_id = "p.id", client_id = "p.client_id", registered_by = "p.registered_by", name = "p.name",
+    website = "p.website", scopes = "grants.scopes", since = "min(grants.created_at)"
+});
+
+impl Store {
+    /// Returns the enabled apps with an active grant from `account`, in order of id.
+    pub async fn authorized_apps(
+        &self,
+        account: i64,
+        now: Timestamp,
+    ) -> Result<Vec<AuthorizedApp>, StoreError> {
+        let select = sql!(
+            concat!(
+                "select ",
+                app_columns!(),
+                " from grants join apps p on p.id = grants.app_id \
+                 where grants.account_id = $account and p.disabled_at is null and ",
+                has_valid_token!(""),
+                " group by p.id, grants.scopes order by p.id, grants.scopes"
+            ),
+            [account, now]
+        );
+        let mut apps: Vec<AuthorizedApp> = Vec::new();
+        for row in self.read_all::<AuthorizedApp>(select).await? {
+            match apps.last_mut().filter(|last| last.app_id == row.app_id) {
+                Some(last) => {
+                    last.scopes.add_all(row.scopes);
+                    last.since = last.since.min(row.since);
+                }
+                None => apps.push(row),
+            }
+        }
+        Ok(apps)
+    }
+
+    /// Revokes an app's access to an account: deletes its grants and its unredeemed codes, and
+    /// revokes its tokens. Returns the number of tokens that were valid until now.
+    pub async fn revoke_access(
+        &self,
+        events: &NewAuditEvents,
+        account: i64,
+        app: i64,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let event_source = revocation_event_source(account, Some(app), None, now);
+        let lock_change = Change::new(events, [lock_account_statement(account)], event_source);
+        let change = add_access_revocation(lock_change, account, Some(app), None, now);
+        let [_, _, _, revoked_rows] = self.write_rows(change).await?;
+        let expiries: Vec<Option<Timestamp>> = read_rows(revoked_rows)?;
+        Ok(expiries.into_iter().filter(|expiry| expiry.is_none_or(|time| time > now)).count())
+    }
+}
+
+/// Returns the statement that locks an account row until the end of the transaction, by an update
+/// that changes nothing. Transactions that grant or revoke access begin with it, so they are
+/// serialized.
+pub(crate) fn lock_account_statement(id: i64) -> Statement {
+    sql!("update accounts set password = password where id = $id", [id])
+}
+
+/// Returns the event source for [`add_access_revocation`]: one event for each app, with the number
+/// of its valid tokens.
+pub(crate) fn revocation_event_source(
+    account: i64,
+    app: Option<i64>,
+    version: Option<i64>,
+    now: Timestamp,
+) -> EventSource {
+    event_source!(
+        each app,
+        "account_id, app_id, count(*) as number from tokens where account_id = $account \
+         and (cast($app as bigint) is null or app_id = $app) and revoked_at is null \
+         and (expires_at is null or expires_at > $now) \
+         and (cast($version as bigint) is null or exists (select 1 from accounts \
+         where id = $account and credential_version = $version)) group by account_id, app_id",
+        [account, app, version, now]
+    )
+}
+
+/// Adds to a change the statements that revoke the access of one app or all apps: delete the grants
+/// and the unredeemed codes, then revoke the tokens, returning their expiry. If a credential
+/// version is given, the statements have an effect only if it is the account's current one.
+///
+/// Codes are deleted before tokens are revoked: if a code is being redeemed concurrently, either the
+/// code is deleted or its token is revoked. Grants are locked before both, in the same order as by
+/// deletions and sweeps, to avoid deadlocks.
+pub(crate) fn add_access_revocation(
+    change: Change<'_>,
+    account: i64,
+    app: Option<i64>,
+    version: Option<i64>,
+    now: Timestamp,
+) -> Change<'_> {
+    change
+        .and(sql!(
+            "delete from grants where account_id = $account \
+             and (cast($app as bigint) is null or app_id = $app) \
+             and (cast($version as bigint) is null or exists (select 1 from accounts \
+             where id = $account and credential_version = $version))",
+            [account, app, version]
+        ))
+        .and(sql!(
+            "delete from codes where expires_at > $now and account_id = $account \
+             and (cast($app as bigint) is null or app_id = $app) and used_at is null \
+             and (cast($version as bigint) is null or exists (select 1 from accounts \
+             where id = $account and credential_version = $version))",
+            [account, app, now, version]
+        ))
+        .and(sql!(
+            "update tokens set revoked_at = $now where account_id = $account \
+             and (cast($app as bigint) is null or app_id = $app) and revoked_at is null \
+             and (cast($version as bigint) is null or exists (select 1 from accounts \
+             where id = $account and credential_version = $version)) returning expires_at",
+            [account, app, now, version]
+        ))
+        .invalidating(Invalidation::Account(account))
+}

@@ -1,0 +1,265 @@
+//! Authorization codes, each redeemed at most once.
+
+use belfry_core::audit::NewAuditEvents;
+use belfry_core::oauth::grant::{Binding, CodeGrant};
+use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{FromRow, Grouping, Row, from_row, sql};
+use crate::error::StoreError;
+use crate::oauth::authorized_apps::lock_account_statement;
+use crate::oauth::grants::{NewGrant, existing_or_new_grant_id};
+use crate::oauth::tokens::token_event_source;
+use crate::store::event_source::event_source_for;
+use crate::store::new_rows::RowOwner;
+use crate::store::{Change, Store, to_json};
+
+/// A stored code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCode {
+    /// The user's grant.
+    pub grant: CodeGrant,
+    /// The token for which the code was redeemed.
+    pub token: Option<LookupKey>,
+}
+
+/// A user's consent to a grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consent {
+    /// The user's session.
+    pub session: LookupKey,
+    /// Time of the consent.
+    pub at: Timestamp,
+    /// True if the consent is implied, because the app already has access; otherwise the user
+    /// consented on the page.
+    pub is_implied: bool,
+}
+
+/// The outcome of issuing a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeOutcome {
+    /// The code was issued.
+    Issued,
+    /// The session has ended, the app no longer has the access that implied consent, or the app or
+    /// the account was disabled or deleted.
+    NotIssued,
+}
+
+/// The reason why a code was not redeemed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RedeemError {
+    /// The code was redeemed before, for this token.
+    #[error("the code was already redeemed")]
+    AlreadyRedeemed(LookupKey),
+    /// The code is unknown or expired, or its app or account is disabled or deleted.
+    #[error("the code is unknown or expired, or its app or account is disabled")]
+    NotRedeemable,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A code after an attempt to redeem it.
+struct RedeemedCode {
+    token: Option<LookupKey>,
+    account_id: i64,
+    app_id: i64,
+}
+
+from_row!(RedeemedCode, redeemed_columns { token, account_id, app_id });
+
+/// The stored form of a [`Binding`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BindingJson {
+    version: u32,
+    redirect_uri: String,
+    code_challenge: Option<String>,
+}
+
+impl From<&Binding> for BindingJson {
+    fn from(binding: &Binding) -> Self {
+        let code_challenge = binding.challenge.map(Sha256Digest::to_text);
+        Self { version: 1, redirect_uri: binding.redirect_uri.clone(), code_challenge }
+    }
+}
+
+/// Parses the stored form of a binding; `None` if it is unreadable.
+pub(crate) fn binding_from_json(text: &str) -> Option<Binding> {
+    let json: BindingJson = serde_json::from_str(text).ok()?;
+    let challenge = match json.code_challenge {
+        Some(text) => Some(Sha256Digest::from_text(&text)?),
+        None => None,
+    };
+    (json.version == 1).then_some(Binding { redirect_uri: json.redirect_uri, challenge })
+}
+
+/// The statement that finds a code, redeemed or not.
+const SELECT_CODE: &str = "select digest, app_id, account_id, scopes, binding, expires_at, token \
+                           from codes where lookup = $lookup";
+
+impl FromRow for StoredCode {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            grant: CodeGrant {
+                app_id: row.take()?,
+                account_id: row.take()?,
+                scopes: row.take()?,
+                binding: binding_from_json(&row.take::<String>()?)
+                    .ok_or(StoreError::Unreadable("code binding"))?,
+                expires_at: row.take()?,
+            },
+            token: row.take()?,
+        })
+    }
+}
+
+impl Store {
+    /// Issues a code, and creates the grant unless it exists. Nothing is stored if the user's
+    /// consent has ended, or if the app or the account was disabled or deleted.
+    pub async fn add_code(
+        &self,
+        events: &NewAuditEvents,
+        secret: HashedSecret,
+        grant: &CodeGrant,
+        consent: Consent,
+    ) -> Result<CodeOutcome, StoreError> {
+        let new_grant = NewGrant {
+            lookup_key: secret.lookup_key,
+            app_id: grant.app_id,
+            scopes: &grant.scopes,
+            redirect_uri: grant.binding.identifying_uri(),
+            device: None,
+            created_at: consent.at,
+            pending_until: grant.expires_at,
+        };
+        let insert = sql!(
+            concat!(
+                "insert into codes \
+                 (lookup, digest, app_id, account_id, scopes, binding, expires_at, grant_id) \
+                 select cast($lookup as text), cast($digest as text), cast($app_id as bigint), \
+                 account_id, cast($scopes as text), cast($binding as text), cast($expires_at as \
+                 bigint), ",
+                existing_or_new_grant_id!(),
+                " from sessions where lookup = $session and account_id = $account_id \
+                 and exists (select 1 from accounts where id = $account_id \
+                 and disabled_at is null and credential_version = sessions.credential_version) \
+                 and exists (select 1 from apps where id = $app_id \
+                 and disabled_at is null) and (cast($implied_at as bigint) is null or exists \
+                 (select 1 from tokens where account_id = $account_id and app_id = $app_id \
+                 and revoked_at is null and (expires_at is null or expires_at > $implied_at))) \
+                 returning lookup"
+            ),
+            [
+                lookup = secret.lookup_key,
+                digest = secret.digest,
+                app_id = grant.app_id,
+                account_id = grant.account_id,
+                scopes = &grant.scopes,
+                binding = to_json(&BindingJson::from(&grant.binding))?,
+                expires_at = grant.expires_at,
+                granted_scopes = new_grant.sorted_scopes(),
+                granted_uri = new_grant.redirect_uri(),
+                device_id = new_grant.device_id(),
+                session = consent.session,
+                implied_at = consent.is_implied.then_some(consent.at)
+            ]
+        );
+        let event_source =
+            event_source_for!(codes, "lookup = $lookup", [lookup = secret.lookup_key]);
+        let [mark_app_authorized, insert_grant] = new_grant.code_grant_statements();
+        let statements =
+            [lock_account_statement(grant.account_id), insert, mark_app_authorized, insert_grant];
+        let [_, inserted_rows, _, _] =
+            self.write_rows(Change::new(events, statements, event_source)).await?;
+        Ok(if inserted_rows.is_empty() { CodeOutcome::NotIssued } else { CodeOutcome::Issued })
+    }
+
+    /// Finds a code, redeemed or not.
+    pub async fn code(&self, secret: HashedSecret) -> Result<Option<StoredCode>, StoreError> {
+        self.read_secret(secret, sql!(SELECT_CODE, [lookup = secret.lookup_key])).await
+    }
+
+    /// Redeems a code for a token of its grant, with the code's app, account and scopes, unless the
+    /// app or the account is disabled or deleted. Only one of several concurrent calls succeeds and
+    /// issues its token.
+    pub async fn redeem_code(
+        &self,
+        events: &NewAuditEvents,
+        code: LookupKey,
+        token: HashedSecret,
+        now: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), RedeemError> {
+        let redeem = sql!(
+            "update codes set used_at = $now, token = $lookup where lookup = $code \
+             and used_at is null and expires_at > $now and exists (select 1 from accounts a \
+             where a.id = codes.account_id and a.disabled_at is null) and exists \
+             (select 1 from apps p where p.id = codes.app_id and p.disabled_at is null)",
+            [code, now, lookup = token.lookup_key]
+        );
+        // The token's lookup key is new, so the code's row has it only if this call redeemed the
+        // code.
+        let insert = sql!(
+            "insert into tokens \
+             (lookup, digest, app_id, account_id, scopes, created_at, expires_at, grant_id) \
+             select token, cast($digest as text), app_id, account_id, scopes, used_at, \
+             cast($expires_at as bigint), grant_id from codes \
+             where lookup = $code and token = $lookup",
+            [code, lookup = token.lookup_key, digest = token.digest, expires_at]
+        );
+        let select = sql!(
+            concat!("select ", redeemed_columns!(), " from codes where lookup = $code"),
+            [code]
+        );
+        let change =
+            Change::new(events, [redeem, insert, select], token_event_source(token.lookup_key));
+        let [_, _, code_rows] = self.write_rows(change.with_grouping(Grouping::Code(code))).await?;
+        let Some(code_row) = code_rows.into_iter().next() else {
+            return Err(RedeemError::NotRedeemable);
+        };
+        let RedeemedCode { token: stored_token, account_id, app_id } =
+            RedeemedCode::from_row(code_row)?;
+        match stored_token {
+            Some(lookup) if lookup == token.lookup_key => {
+                self.new_rows.record(RowOwner::Access { account: account_id, app: app_id });
+                Ok(())
+            }
+            Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),
+            None => Err(RedeemError::NotRedeemable),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+    /// Rows of earlier versions must remain readable: extend the list, never change it.
+    #[test]
+    fn bindings_stored_by_earlier_versions_are_readable() {
+        let with_challenge = format!(
+            r#"{{"version":1,"redirect_uri":"https://a.example/cb","code_challenge":"{CHALLENGE}"}}"#
+        );
+        let without_challenge = r#"{"version":1,"redirect_uri":"app://cb","code_challenge":null}"#;
+        for (text, redirect_uri, challenge) in [
+            (&*with_challenge, "https://a.example/cb", Sha256Digest::from_text(CHALLENGE)),
+            (without_challenge, "app://cb", None),
+        ] {
+            let binding = Binding { redirect_uri: redirect_uri.to_owned(), challenge };
+            assert_eq!(binding_from_json(text).unwrap(), binding);
+            assert_eq!(to_json(&BindingJson::from(&binding)).unwrap(), text.into());
+        }
+        for unreadable_text in [
+            "",
+            "{}",
+            r#"{"version":2,"redirect_uri":"app://cb","code_challenge":null}"#,
+            r#"{"version":1,"redirect_uri":"app://cb","code_challenge":"short"}"#,
+        ] {
+            assert_eq!(binding_from_json(unreadable_text), None, "{unreadable_text}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Receivers: subscriptions of Mastodon clients and pushers of Matrix clients.
+
+mod registration;
+
+use belfry_core::push::attempt_error::AttemptError;
+use belfry_core::push::pusher::PendingAck;
+use belfry_core::push::receiver::{Protocol, ReceiverDocument};
+use belfry_core::secret::LookupKey;
+use jiff::Timestamp;
+
+pub use self::registration::{MAX_RECEIVERS, NewReceiver, SetReceiverOutcome};
+use crate::engine::{CHUNK_LEN, FromRow, Row, Statement, in_list, pad_list, read_known_rows, sql};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// A stored receiver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredReceiver {
+    /// The account that it belongs to.
+    pub account_id: i64,
+    /// The id, unique within the account.
+    pub id: i64,
+    /// The protocol of its messages.
+    pub protocol: Protocol,
+    /// The subscription or pusher.
+    pub document: ReceiverDocument,
+    /// Its secrets, encrypted with the sealing key.
+    pub secrets: String,
+    /// The origin to which messages are sent.
+    pub origin: String,
+    /// The public key that identifies this server to the push service.
+    pub vapid_key: Option<String>,
+    /// The acknowledgement that activates it; `None` if it is active.
+    pub pending_ack: Option<PendingAck>,
+    /// The registration time.
+    pub created_at: Timestamp,
+    /// Time of the last delivery.
+    pub succeeded_at: Option<Timestamp>,
+    /// Time of the last failed attempt.
+    pub failed_at: Option<Timestamp>,
+    /// Why that attempt failed.
+    pub failure: Option<AttemptError>,
+    /// The time of the first 401 or 403 since the last delivered message.
+    pub denied_since: Option<Timestamp>,
+    /// The number of 401 and 403 responses since the last delivered message.
+    pub denied_count: i64,
+}
+
+/// The columns of [`StoredReceiver`] of the table alias `r`.
+macro_rules! receiver_columns {
+    () => {
+        "r.account_id, r.id, r.protocol, r.document, r.secrets, r.origin, r.vapid_key, \
+         r.ack_digest, r.ack_expires_at, r.created_at, r.succeeded_at, r.failed_at, r.failure, \
+         r.denied_since, r.denied_count"
+    };
+}
+pub(crate) use receiver_columns;
+
+impl StoredReceiver {
+    /// Reads the columns of [`receiver_columns`].
+    pub(crate) fn take_from(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            account_id: row.take()?,
+            id: row.take()?,
+            protocol: row.take()?,
+            document: row.take_json()?,
+            secrets: row.take()?,
+            origin: row.take()?,
+            vapid_key: row.take()?,
+            pending_ack: {
+                let (digest, expires_at): (Option<_>, Option<_>) = (row.take()?, row.take()?);
+                digest.zip(expires_at).map(|(digest, expires_at)| PendingAck { digest, expires_at })
+            },
+            created_at: row.take()?,
+            succeeded_at: row.take()?,
+            failed_at: row.take()?,
+            failure: row.take()?,
+            denied_since: row.take()?,
+            denied_count: row.take()?,
+        })
+    }
+}
+
+impl FromRow for StoredReceiver {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        Self::take_from(&mut row)
+    }
+}
+
+/// SQL condition: a receiver `r` is live at the time of the parameter. Its account exists and is
+/// enabled; if it has a token, the token is valid and its app is enabled.
+macro_rules! is_live {
+    ($now:literal) => {
+        concat!(
+            "exists (select 1 from accounts a where a.id = r.account_id \
+             and a.disabled_at is null) and (r.token is null or exists (select 1 from tokens t \
+             join apps p on p.id = t.app_id where t.lookup = r.token \
+             and t.revoked_at is null and (t.expires_at is null or t.expires_at > ",
+            $now,
+            ") and p.disabled_at is null))"
+        )
+    };
+}
+pub(crate) use is_live;
+
+/// SQL condition: a receiver `r` never gets messages again, because its account no longer exists or
+/// its token is no longer valid.
+macro_rules! has_ended {
+    () => {
+        "(not exists (select 1 from accounts a where a.id = r.account_id) \
+         or (r.token is not null and not exists (select 1 from tokens t where t.lookup = r.token \
+         and t.revoked_at is null and (t.expires_at is null or t.expires_at > $now))))"
+    };
+}
+pub(crate) use has_ended;
+
+impl Store {
+    /// Returns an account's live receivers, activated or not, in the order of their registration.
+    pub async fn receivers(
+        &self,
+        account_id: i64,
+        now: Timestamp,
+    ) -> Result<Vec<StoredReceiver>, StoreError> {
+        self.read_all(sql!(
+            concat!(
+                "select ",
+                receiver_columns!(),
+                " from receivers r where r.account_id = $account and ",
+                is_live!("$now"),
+                " order by r.created_at, r.id"
+            ),
+            [account = account_id, now]
+        ))
+        .await
+    }
+
+    /// Returns a receiver of an account, live or not.
+    pub async fn receiver(
+        &self,
+        account_id: i64,
+        id: i64,
+    ) -> Result<Option<StoredReceiver>, StoreError> {
+        self.read_one(sql!(
+            concat!(
+                "select ",
+                receiver_columns!(),
+                " from receivers r where r.account_id = $account and r.id = $id"
+            ),
+            [account = account_id, id]
+        ))
+        .await
+    }
+
+    /// Returns the subscription that a token registered, if it is live.
+    pub async fn receiver_of_token(
+        &self,
+        token: LookupKey,
+        now: Timestamp,
+    ) -> Result<Option<StoredReceiver>, StoreError> {
+        self.read_one(sql!(
+            concat!(
+                "select ",
+                receiver_columns!(),
+                " from receivers r where r.token = $token and r.protocol = $protocol and ",
+                is_live!("$now")
+            ),
+            [token, protocol = Protocol::Mastodon, now]
+        ))
+        .await
+    }
+
+    /// Returns the live and activated receivers of these accounts, in any order.
+    pub async fn receivers_of_accounts(
+        &self,
+        accounts: &[i64],
+        now: Timestamp,
+    ) -> Result<Vec<StoredReceiver>, StoreError> {
+        let mut receivers = Vec::new();
+        for chunk in accounts.chunks(CHUNK_LEN) {
+            let mut values = Vec::from(pad_list(chunk));
+            values.push(now.into());
+            let select = Statement::new(
+                in_list!(
+                    concat!("select ", receiver_columns!(), " from receivers r where r.account_id"),
+                    concat!(" and r.ack_digest is null and ", is_live!("$51"))
+                ),
+                values,
+            );
+            receivers.extend(read_known_rows::<StoredReceiver>(self.engine.read(select).await?));
+        }
+        Ok(receivers)
+    }
+
+    /// Returns whether a message to `origin` was delivered after `since`.
+    pub async fn has_success_since(
+        &self,
+        origin: &str,
+        since: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let select = sql!(
+            "select 1 from receivers where origin = $origin and succeeded_at > $since limit 1",
+            [origin, since]
+        );
+        Ok(!self.engine.read(select).await?.is_empty())
+    }
+}

@@ -1,0 +1,295 @@
+//! Registering, renewing and deleting receivers.
+
+use belfry_core::audit::{AuditKind, NewAuditEvents};
+use belfry_core::push::pusher::PendingAck;
+use belfry_core::push::receiver::{Protocol, ReceiverDocument};
+use belfry_core::secret::{LookupKey, Sha256Digest};
+use jiff::Timestamp;
+
+use super::is_live;
+use crate::engine::{Statement, sql};
+use crate::error::StoreError;
+use crate::oauth::authorized_apps::lock_account_statement;
+use crate::store::event_source::{event_columns, event_source, event_source_for};
+use crate::store::{Change, Store, WriteOutcome, to_json};
+
+/// Maximum number of receivers of an account.
+pub const MAX_RECEIVERS: usize = 20;
+
+/// A receiver to be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewReceiver {
+    /// The account whose notifications it gets.
+    pub account_id: i64,
+    /// A random positive number below 2^31.
+    pub id: i64,
+    /// The protocol of its messages.
+    pub protocol: Protocol,
+    /// The token that registers it. The receiver ends with this token.
+    pub token: Option<LookupKey>,
+    /// The app id of a pusher; empty for a subscription.
+    pub app_id: String,
+    /// The push key of a pusher; for a subscription, the token's lookup key.
+    pub push_key: String,
+    /// The subscription or pusher.
+    pub document: ReceiverDocument,
+    /// Its secrets, sealed.
+    pub secrets: String,
+    /// The origin to which messages are sent.
+    pub origin: String,
+    /// The public key that identifies this server to the push service.
+    pub vapid_key: Option<String>,
+    /// The acknowledgement that activates it; `None` if it needs none.
+    pub ack: Option<PendingAck>,
+    /// The registration time.
+    pub created_at: Timestamp,
+}
+
+/// Selects the receivers to delete because the new one exceeds the account's maximum: first those
+/// that are not live, then the least recently successful.
+macro_rules! excess_receivers {
+    () => {
+        concat!(
+            "select id from (select r.id from receivers r where r.account_id = $account_id \
+             and not (r.app_id = $app_id and r.push_key = $push_key) \
+             and exists (select 1 from receivers n where n.account_id = $account_id \
+             and n.id = $id) order by case when ",
+            is_live!("$now"),
+            " then 0 else 1 end, coalesce(r.succeeded_at, r.created_at) desc, r.id desc \
+             limit 1000 offset $max_others) as excess"
+        )
+    };
+}
+
+/// The outcome of registering a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetReceiverOutcome {
+    /// It was added.
+    Added,
+    /// It has replaced the account's receiver with the same app id and push key.
+    Replaced,
+    /// Nothing was stored: the account, the token or its app is disabled or gone.
+    NotFound,
+}
+
+impl Store {
+    /// Registers a receiver. It replaces the account's receiver with the same app id and push key,
+    /// whose waiting deliveries are removed when they are due. Beyond [`MAX_RECEIVERS`], the least
+    /// recently successful one is deleted, with an event of the kind [`AuditKind::ReceiverRemove`].
+    /// `events` are stored only if the receiver is added.
+    pub async fn set_receiver(
+        &self,
+        events: &NewAuditEvents,
+        receiver: &NewReceiver,
+    ) -> Result<SetReceiverOutcome, StoreError> {
+        let NewReceiver { account_id, id, created_at: now, .. } = *receiver;
+        let app_id = receiver.app_id.as_str();
+        let push_key = receiver.push_key.as_str();
+        let is_added = event_source_for!(
+            receivers,
+            "account_id = $account_id and id = $id and app_id = $app_id and push_key = $push_key",
+            [account_id, id, app_id, push_key]
+        );
+        // The new receiver is not among those that are counted.
+        let max_others = i64::try_from(MAX_RECEIVERS - 1).unwrap_or(i64::MAX);
+        let excess = event_source!(
+            concat!(
+                "cast($account_id as bigint) as account_id, cast(null as bigint) as app_id, \
+                 count(*) as number from (",
+                excess_receivers!(),
+                ") as excess_of_account having count(*) > 0"
+            ),
+            [account_id, id, app_id, push_key, now, max_others]
+        );
+        let delete_excess = sql!(
+            concat!(
+                "delete from receivers where account_id = $account_id and id in (",
+                excess_receivers!(),
+                ")"
+            ),
+            [account_id, id, app_id, push_key, now, max_others]
+        );
+        let excess_events = events.derive_event(
+            AuditKind::ReceiverRemove,
+            &format!("more than {MAX_RECEIVERS} receivers"),
+        );
+        let insert_new = [lock_account_statement(account_id), insert_statement(receiver)?];
+        // The events are stored after the insert and before the update, so that only an added
+        // receiver has them.
+        let change = Change::new(events, insert_new, is_added)
+            .and_events(&excess_events, excess)
+            .and(replace_statement(receiver)?)
+            .and(delete_excess);
+        let [_, inserted_rows, replaced_rows, _] = self.write_rows(change).await?;
+        Ok(match (inserted_rows.is_empty(), replaced_rows.is_empty()) {
+            (false, _) => SetReceiverOutcome::Added,
+            (true, false) => SetReceiverOutcome::Replaced,
+            (true, true) => SetReceiverOutcome::NotFound,
+        })
+    }
+
+    /// Deletes the receivers of other accounts with the given app id and push key, because the
+    /// device now belongs to this account. Receivers with a different protocol remain: a push key
+    /// for Web Push is public, and only an acknowledgement proves that the device has it. Stores an
+    /// event for each affected account and for this one. Returns the number of deleted receivers.
+    pub async fn remove_push_key_of_others(
+        &self,
+        events: &NewAuditEvents,
+        account_id: i64,
+        app_id: &str,
+        push_key: &str,
+        protocol: Protocol,
+    ) -> Result<usize, StoreError> {
+        let event_source = event_source!(
+            id = "cast($event_id as text) || account_id",
+            detail = "cast($detail as text)",
+            concat!(
+                event_columns!(receivers),
+                ", 1 as number from receivers where app_id = $app_id and push_key = $push_key \
+                 and account_id <> $account_id and protocol = $protocol union all \
+                 select cast($account_id as bigint), cast(null as bigint), 1 \
+                 where exists (select 1 from receivers where app_id = $app_id \
+                 and push_key = $push_key and account_id <> $account_id and protocol = $protocol)"
+            ),
+            [account_id, app_id, push_key, protocol]
+        );
+        let delete = sql!(
+            "delete from receivers where app_id = $app_id and push_key = $push_key \
+             and account_id <> $account_id and protocol = $protocol returning id",
+            [account_id, app_id, push_key, protocol]
+        );
+        let change = Change::new(events, [], event_source).and(delete);
+        let [deleted_rows] = self.write_rows(change).await?;
+        Ok(deleted_rows.len())
+    }
+
+    /// Replaces the settings and the token of a receiver that its client has registered again for
+    /// the same device. Returns `NotFound` if there is no such receiver.
+    pub async fn renew_receiver(
+        &self,
+        account_id: i64,
+        id: i64,
+        token: Option<LookupKey>,
+        document: &ReceiverDocument,
+    ) -> Result<WriteOutcome, StoreError> {
+        let update = sql!(
+            "update receivers set token = $token, document = $document \
+             where account_id = $account and id = $id returning id",
+            [account = account_id, id, token, document = to_json(document)?]
+        );
+        self.update(Change::unaudited(update)).await
+    }
+
+    /// Activates a receiver that waits for the acknowledgement with this digest. Returns `NotFound` if
+    /// it was replaced or activated in the meantime.
+    pub async fn activate_receiver(
+        &self,
+        account_id: i64,
+        id: i64,
+        digest: Sha256Digest,
+    ) -> Result<WriteOutcome, StoreError> {
+        let update = sql!(
+            "update receivers set ack_digest = null, ack_expires_at = null \
+             where account_id = $account and id = $id and ack_digest = $digest returning id",
+            [account = account_id, id, digest]
+        );
+        self.update(Change::unaudited(update)).await
+    }
+
+    /// Deletes a receiver. Its waiting deliveries are removed when they are due. Returns `NotFound`
+    /// if it does not exist.
+    pub async fn delete_receiver(
+        &self,
+        events: &NewAuditEvents,
+        account_id: i64,
+        id: i64,
+    ) -> Result<WriteOutcome, StoreError> {
+        let event_source = event_source_for!(
+            receivers,
+            "account_id = $account and id = $id",
+            [account = account_id, id]
+        );
+        let delete = sql!(
+            "delete from receivers where account_id = $account and id = $id returning id",
+            [account = account_id, id]
+        );
+        // The account is locked so that only one of several concurrent deletions stores an event.
+        let lock = [lock_account_statement(account_id)];
+        let change = Change::new(events, lock, event_source).and(delete);
+        let [_, deleted_rows] = self.write_rows(change).await?;
+        Ok(if deleted_rows.is_empty() { WriteOutcome::NotFound } else { WriteOutcome::Written })
+    }
+}
+
+/// Creates a statement with all values of a receiver as parameters.
+macro_rules! receiver_values {
+    ($statement:expr, $receiver:ident) => {
+        sql!(
+            $statement,
+            [
+                account_id = $receiver.account_id,
+                id = $receiver.id,
+                protocol = $receiver.protocol,
+                token = $receiver.token,
+                app_id = $receiver.app_id.as_str(),
+                push_key = $receiver.push_key.as_str(),
+                document = to_json(&$receiver.document)?,
+                secrets = $receiver.secrets.as_str(),
+                origin = $receiver.origin.as_str(),
+                vapid_key = $receiver.vapid_key.as_deref(),
+                ack_digest = $receiver.ack.map(|ack| ack.digest),
+                ack_expires_at = $receiver.ack.map(|ack| ack.expires_at),
+                now = $receiver.created_at
+            ]
+        )
+    };
+}
+
+/// SQL table `r` with the account and the token of a new receiver. Empty if the receiver would not
+/// be live or the token belongs to another account.
+macro_rules! new_receiver {
+    () => {
+        concat!(
+            "(select cast($account_id as bigint) as account_id, cast($token as text) as token) \
+             as r where (r.token is null or exists (select 1 from tokens o \
+             where o.lookup = r.token and o.account_id = r.account_id)) and ",
+            is_live!("$now")
+        )
+    };
+}
+
+/// Returns the statement that inserts a receiver if it is live and the account has none with the
+/// same app id and push key.
+fn insert_statement(receiver: &NewReceiver) -> Result<Statement, StoreError> {
+    Ok(receiver_values!(
+        concat!(
+            "insert into receivers (account_id, id, protocol, token, app_id, push_key, document, \
+             secrets, origin, vapid_key, ack_digest, ack_expires_at, created_at) \
+             select r.account_id, cast($id as bigint), cast($protocol as text), r.token, \
+             cast($app_id as text), cast($push_key as text), cast($document as text), \
+             cast($secrets as text), cast($origin as text), cast($vapid_key as text), \
+             cast($ack_digest as text), cast($ack_expires_at as bigint), cast($now as bigint) from ",
+            new_receiver!(),
+            " on conflict do nothing returning id"
+        ),
+        receiver
+    ))
+}
+
+/// Returns the statement that replaces the account's receiver with the same app id and push key and
+/// a different id, if the new one is live.
+fn replace_statement(receiver: &NewReceiver) -> Result<Statement, StoreError> {
+    Ok(receiver_values!(
+        concat!(
+            "update receivers set id = $id, protocol = $protocol, token = $token, \
+             document = $document, secrets = $secrets, origin = $origin, vapid_key = $vapid_key, \
+             ack_digest = $ack_digest, ack_expires_at = $ack_expires_at, created_at = $now, \
+             succeeded_at = null, failed_at = null, failure = null, denied_since = null, \
+             denied_count = 0 where app_id = $app_id and push_key = $push_key \
+             and account_id = $account_id and id <> $id and exists (select 1 from ",
+            new_receiver!(),
+            ") returning id"
+        ),
+        receiver
+    ))
+}
