@@ -1,7 +1,7 @@
 //! Interface for database engines: run one read-only statement, or write a batch of statements
 //! atomically.
 //!
-//! The statements are in the domain modules (`accounts.rs`, `tokens.rs` …), written once in the SQL
+//! The statements are in the domain modules (`accounts/`, `oauth/` …), written once in the SQL
 //! that both engines accept: named parameters, `on conflict`, `returning`, text and 64-bit
 //! integers.
 

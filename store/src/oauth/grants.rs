@@ -56,7 +56,7 @@ macro_rules! has_valid_token {
 pub(crate) use has_valid_token;
 
 /// Two statements that follow the insertion of a code or token, and have an effect only if it was
-/// inserted: the first sets [`StoredApp::retained_at`](crate::StoredApp::retained_at), so that
+/// inserted: the first sets [`StoredApp::retained_at`](crate::cache::StoredApp::retained_at), so that
 /// retention never deletes the app, and the second inserts the grant.
 ///
 /// An existing grant is updated, so that a concurrent sweep does not delete it. If it is no longer

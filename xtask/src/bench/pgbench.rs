@@ -20,7 +20,7 @@ pub(super) struct PgbenchComparison {
     pub connections: u16,
 }
 
-/// The insert statement of `store/src/tokens.rs`, for an app token.
+/// The insert statement of `store/src/oauth/tokens.rs`, for an app token.
 pub(super) const TOKEN_SCRIPT: &str = r"\set lookup random(1, 9000000000000000000)
 insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at)
 select to_hex((extract(epoch from now()) * 1000)::bigint) || :lookup::text,
@@ -28,7 +28,7 @@ select to_hex((extract(epoch from now()) * 1000)::bigint) || :lookup::text,
 where not exists (select 1 from apps where id = 1 and disabled_at is not null);
 ";
 
-/// The transaction of `store/src/rulesets/save.rs`. It writes the stored document again, whatever
+/// The transaction of `store/src/rules/save.rs`. It writes the stored document again, whatever
 /// its version.
 pub(super) const RULE_SCRIPT: &str = r"\set account random(1, 10000)
 \startpipeline
