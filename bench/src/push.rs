@@ -10,7 +10,7 @@ use belfry_core::push::message::{DeliveryDetails, EventMessage, Message};
 use belfry_core::push::receiver::{Pusher, PusherKind, ReceiverDocument, ReceiverSecrets};
 use belfry_core::secret::Sha256Digest;
 use belfry_delivery::sealed::{seal_message, seal_secrets};
-use belfry_delivery::vapid_keys::{OnLostKey, VapidKeys};
+use belfry_delivery::vapid_keys::VapidKeys;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::random;
 use belfry_runtime::sealing::SealingKey;
@@ -53,7 +53,7 @@ pub(crate) struct QueueArguments {
 pub(crate) async fn add_pushers(arguments: &PusherArguments) -> Result<(), Box<dyn Error>> {
     let (now, store, key) = open_data_directory().await?;
     let vapid_keys =
-        VapidKeys::load(&store, &key, "mailto:ops@ring.example", OnLostKey::Refuse, now).await?;
+        VapidKeys::load(&store, &key, "mailto:ops@ring.example", now).await?;
     let store = Arc::new(store);
     let key = Arc::new(key);
     let events: Arc<NewAuditEvents> =

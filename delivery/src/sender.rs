@@ -214,11 +214,14 @@ fn verdict_without_response(error: &AttemptError) -> Verdict {
     use AttemptError as E;
     match error {
         // No later attempt can reach the receiver.
-        E::SecretsSealingKey | E::VapidSealingKey | E::ReceiverKeys => Verdict::ReceiverGone,
+        E::ReceiverKeys => Verdict::ReceiverGone,
         E::Disabled | E::Url | E::ReceiverKind | E::TooLarge => Verdict::Dropped,
         // Another node or a later attempt may succeed. The lane does not pause, because the server
-        // has not failed: even a forbidden address may only be that of one lookup.
-        E::MessageSealingKey
+        // has not failed: even a forbidden address may only be that of one lookup. A sealing key
+        // may be put back, so its loss deletes nothing.
+        E::SecretsSealingKey
+        | E::VapidSealingKey
+        | E::MessageSealingKey
         | E::Malformed
         | E::VapidKeyUnknown
         | E::Encryption
@@ -237,12 +240,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_lost_keys_delete_a_receiver_without_a_response() {
+    fn a_different_sealing_key_deletes_no_receiver() {
         use AttemptError as E;
-        for error in [E::SecretsSealingKey, E::VapidSealingKey, E::ReceiverKeys] {
-            assert_eq!(verdict_without_response(&error), Verdict::ReceiverGone, "{error}");
-        }
-        for error in [E::Malformed, E::MessageSealingKey, E::VapidKeyUnknown] {
+        assert_eq!(verdict_without_response(&E::ReceiverKeys), Verdict::ReceiverGone);
+        for error in [E::SecretsSealingKey, E::VapidSealingKey, E::MessageSealingKey] {
             assert_eq!(verdict_without_response(&error), Verdict::Retry, "{error}");
         }
     }

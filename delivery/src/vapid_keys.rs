@@ -37,17 +37,6 @@ struct OpenedKeys {
     lost: BTreeSet<String>,
 }
 
-/// The reaction to a newest VAPID key that was sealed with a different sealing key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnLostKey {
-    /// A new key is added. Receivers that were registered with a lost key are deleted when their
-    /// next message is due.
-    Replace,
-    /// Loading fails, because other nodes may have the right sealing key and must not lose their
-    /// receivers.
-    Refuse,
-}
-
 /// The reason why the keys cannot be loaded or created.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadKeysError {
@@ -59,9 +48,9 @@ pub enum LoadKeysError {
     Key(#[from] VapidKeyError),
     /// The newest key was sealed with a different sealing key.
     #[error(
-        "the newest VAPID key in the database was sealed with a different sealing key: give every \
-         node the same secret_key_file, or, if that file is lost, run \
-         `belfry push key new --lost-sealing-key`"
+        "the newest VAPID key in the database was sealed with a different sealing key: put that key \
+         back (secret_key_file, the same on every node); if it is lost, run \
+         `belfry push key new --replace-lost-key`"
     )]
     SealedElsewhere,
 }
@@ -83,18 +72,17 @@ impl OpenedKeys {
 }
 
 impl VapidKeys {
-    /// Loads the keys. Adds one if there is none, or if the newest is lost and is to be replaced.
+    /// Loads the keys. Adds one if there is none.
     pub async fn load(
         store: &Store,
         sealing_key: &SealingKey,
         contact: &str,
-        on_lost_key: OnLostKey,
         now: Timestamp,
     ) -> Result<Self, LoadKeysError> {
         // The second iteration reads the key that this or another node has just added.
         for _ in 0..2 {
             let rows = store.vapid_keys().await?;
-            let newest_row = rows.last().map(|row| row.public_key.clone());
+            let is_empty = rows.is_empty();
             if let Some(opened) = OpenedKeys::open(rows, sealing_key) {
                 return Ok(Self {
                     contact: contact.to_owned(),
@@ -102,11 +90,11 @@ impl VapidKeys {
                     tokens: Mutex::default(),
                 });
             }
-            if newest_row.is_some() && on_lost_key == OnLostKey::Refuse {
+            if !is_empty {
                 break;
             }
             let events = NewAuditEvent::for_server(now, AuditKind::VapidKeyAdd).into();
-            add_key(store, &events, sealing_key, newest_row.as_deref(), now).await?;
+            add_key(store, &events, sealing_key, None, now).await?;
         }
         Err(LoadKeysError::SealedElsewhere)
     }

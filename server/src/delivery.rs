@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use belfry_core::push::address::PushAddressPolicy;
 use belfry_delivery::outbound::{OutboundClient, OutboundOptions};
 use belfry_delivery::sender::Sender;
-use belfry_delivery::vapid_keys::{LoadKeysError, OnLostKey, VapidKeys};
+use belfry_delivery::vapid_keys::{LoadKeysError, VapidKeys};
 use belfry_delivery::worker::Worker;
 use belfry_runtime::certificate::verifier::system_authorities;
 use belfry_runtime::clock::Clock;
@@ -27,6 +27,11 @@ use jiff::Timestamp;
 use self::outgoing::{DeliveryTarget, OutgoingMessage};
 use self::test_message::{TestText, enqueue_test};
 use crate::config::Config;
+
+/// What to do if the sealing key is missing although the database has data that it sealed.
+const LOST_KEY_ADVICE: &str =
+    "the database has secrets that it sealed, so put a copy of the file back; if there is none, \
+     create a key with `belfry key new` and run `belfry push key new --replace-lost-key`";
 
 /// Delivers notifications to devices. Exists only if `push.contact` is set.
 pub struct Delivery {
@@ -73,14 +78,20 @@ impl Delivery {
             return Ok(None);
         };
         let is_sqlite = matches!(config.database(), Database::Sqlite(_));
-        let sealing_key = load_sealing_key(&key_path, is_sqlite)?;
-        let on_lost_key = if is_sqlite { OnLostKey::Replace } else { OnLostKey::Refuse };
-        let contact = contact.as_str();
-        let now = clock.now();
-        let keys = VapidKeys::load(store, &sealing_key, contact, on_lost_key, now).await?;
+        // A new sealing key would make the stored secrets unreadable for good.
+        let has_sealed_rows = !store.vapid_keys().await?.is_empty();
+        let sealing_key =
+            load_sealing_key(&key_path, is_sqlite && !has_sealed_rows).map_err(|error| {
+                match (has_sealed_rows, key_path.try_exists()) {
+                    (true, Ok(false)) => format!("{error}; {LOST_KEY_ADVICE}"),
+                    _ => error,
+                }
+            })?;
+        let keys =
+            VapidKeys::load(store, &sealing_key, contact.as_str(), clock.now()).await?;
         if keys.lost_count() > 0 {
             let message = "VAPID keys were sealed with a different sealing key: receivers that \
-                           were registered with them are removed by their next message";
+                           were registered with them get no messages";
             tracing::warn!(keys = keys.lost_count(), "{message}");
         }
         if is_sqlite {

@@ -137,22 +137,17 @@ fn check_sealing_key(path: &Path, is_sqlite: bool, keys: &[VapidKeyUse], report:
     let is_lost = |row: &&VapidKeyUse| !is_readable(&sealing_key, &row.key);
     let lost_keys: Vec<&VapidKeyUse> = keys.iter().filter(is_lost).collect();
     let receiver_count: i64 = lost_keys.iter().map(|row| row.receivers).sum();
-    if !lost_keys.is_empty() && lost_keys.len() == keys.len() {
-        let problem = format!("the VAPID keys were sealed with a different key than {name}");
-        report.fail("sealing key", problem, RECOVERY_ADVICE);
-    } else if !is_sqlite && keys.last().is_some_and(|row| is_lost(&row)) {
+    if keys.last().is_some_and(|row| is_lost(&row)) {
         let problem = format!(
             "the newest VAPID key was sealed with a different key than {name}, so the server does \
              not start"
         );
-        let fix = "put the right sealing key there; if it is lost, run belfry push key new \
-                   --lost-sealing-key";
-        report.fail("sealing key", problem, fix);
+        report.fail("sealing key", problem, RECOVERY_ADVICE);
     } else if receiver_count > 0 {
         let receivers = format_count(receiver_count, "receivers");
         let problem = format!(
             "{receivers} subscribed with a VAPID key that was sealed with a different key than \
-             {name}, and will be removed"
+             {name}, and get no messages"
         );
         report.fail("sealing key", problem, RECOVERY_ADVICE);
     } else if keys.is_empty() {
@@ -162,11 +157,9 @@ fn check_sealing_key(path: &Path, is_sqlite: bool, keys: &[VapidKeyUse], report:
     }
 }
 
-/// Advice that stops the server first, because with the wrong key each due message removes its
-/// receiver.
-const RECOVERY_ADVICE: &str = "stop the server, put a copy of the former sealing key there and \
-                               start it again; without a copy, clients must subscribe again \
-                               (docs/operating.md, The sealing key is lost)";
+const RECOVERY_ADVICE: &str = "put a copy of the former sealing key there; without a copy, run \
+                               belfry push key new --replace-lost-key (docs/operating.md, The \
+                               sealing key is lost)";
 
 /// Sends an empty request to each push service. Any response shows that it can be reached. Some
 /// servers fail without `Content-Length`, which hyper omits if there is no body.

@@ -35,8 +35,10 @@ pub(in crate::cli) fn advise_on_error(error: &AttemptError, protocol: Protocol) 
                                  push.contact; if not, the client must subscribe again"
             .to_owned(),
         E::Status(429) => format!("the {server} limits the number of messages: wait"),
-        E::Status(404 | 410) | E::SecretsSealingKey | E::VapidSealingKey | E::ReceiverKeys => {
-            "the client must subscribe again".to_owned()
+        E::Status(404 | 410) | E::ReceiverKeys => "the client must subscribe again".to_owned(),
+        E::SecretsSealingKey | E::VapidSealingKey => {
+            "put the former sealing key back; if it is lost, the client must subscribe again"
+                .to_owned()
         }
         E::Status(400..=499) => {
             format!("the {server} does not accept this message: ask its operator")
@@ -67,8 +69,8 @@ mod tests {
         for (error, protocol, advice) in [
             (Dns, Mastodon, "check the DNS"),
             (Timeout, Gateway, "check that the fire"),
-            (VapidSealingKey, Mastodon, "the client must subscribe again"),
-            (SecretsSealingKey, WebPush, "the client must subscribe again"),
+            (VapidSealingKey, Mastodon, "put the former sealing key back"),
+            (SecretsSealingKey, WebPush, "put the former sealing key back"),
             (MessageSealingKey, Mastodon, "the server uses a different sealing key"),
             (VapidKeyUnknown, Mastodon, "the server loads new keys"),
             (Status(403), WebPush, "if it affects all receivers"),

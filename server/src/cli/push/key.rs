@@ -3,13 +3,13 @@
 use belfry_core::audit::AuditKind;
 use belfry_delivery::vapid_keys::{add_key, is_readable};
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{Store, VapidKeyUse};
+use belfry_store::{Store, StoreError, StoredReceiver, VapidKeyUse};
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::read_sealing_key;
-use crate::cli::output::{Table, print};
+use crate::cli::output::{Table, format_count, print};
 use crate::cli::serve::DELIVERY_INTERVAL;
 use crate::cli::{CliError, DatabaseUse, command_events};
 use crate::config::Config;
@@ -24,11 +24,15 @@ pub(in crate::cli) enum Command {
     },
     /// Add a key, which clients use for new subscriptions
     New {
-        /// Add it even if the newest key cannot be decrypted, because its sealing key is lost
+        /// Give up what a lost sealing key has sealed: add the key although the newest one cannot be
+        /// decrypted, and remove the receivers that subscribed with such keys
         #[arg(long)]
-        lost_sealing_key: bool,
+        replace_lost_key: bool,
     },
 }
+
+/// Number of receivers that are read together.
+const PAGE_LEN: i64 = 1000;
 
 const HEADERS: [&str; 4] = ["key", "created", "receivers", "state"];
 
@@ -49,8 +53,8 @@ impl Command {
         let sealing_key = read_sealing_key(config)?;
         match self {
             Self::Show { json } => show_keys(store, &sealing_key, json).await,
-            Self::New { lost_sealing_key } => {
-                add_new_key(store, &sealing_key, lost_sealing_key, now).await
+            Self::New { replace_lost_key } => {
+                add_new_key(store, &sealing_key, replace_lost_key, now).await
             }
         }
     }
@@ -59,16 +63,16 @@ impl Command {
 async fn add_new_key(
     store: &Store,
     sealing_key: &SealingKey,
-    is_sealing_key_lost: bool,
+    replace_lost_key: bool,
     now: Timestamp,
 ) -> Result<(), CliError> {
     let keys = store.vapid_keys().await?;
     let newest_key = keys.last();
     // A node does not start if it cannot decrypt the newest key. A key that is sealed with the wrong
     // sealing key would stop the nodes that have the right one.
-    if !is_sealing_key_lost && newest_key.is_some_and(|key| !is_readable(sealing_key, key)) {
+    if !replace_lost_key && newest_key.is_some_and(|key| !is_readable(sealing_key, key)) {
         return Err("the newest VAPID key was sealed with a different sealing key: check \
-                    secret_key_file; if that sealing key is lost, add --lost-sealing-key"
+                    secret_key_file; if that sealing key is lost, add --replace-lost-key"
             .into());
     }
     let replaced_key = newest_key.map(|key| key.public_key.as_str());
@@ -78,11 +82,45 @@ async fn add_new_key(
         "a different process added a key in the meantime; run `belfry push key show`, and repeat \
          the command if you need one more",
     )?;
+    let effect = if replace_lost_key {
+        let lost_keys: Vec<String> = keys
+            .into_iter()
+            .filter(|key| !is_readable(sealing_key, key))
+            .map(|key| key.public_key)
+            .collect();
+        let count = remove_receivers(store, &lost_keys, now).await?;
+        let receivers = format_count(count, "receivers");
+        format!("{receivers} removed, whose clients must subscribe again")
+    } else {
+        "receivers that subscribed with an old key keep it until they are gone".to_owned()
+    };
     let seconds = DELIVERY_INTERVAL.as_secs();
     Ok(print(&format!(
         "VAPID key {added_key} added\nrunning servers use it for new subscriptions within \
-         {seconds} seconds\nreceivers that subscribed with an old key keep it until they are gone\n"
+         {seconds} seconds\n{effect}\n"
     ))?)
+}
+
+/// Removes the receivers that subscribed with these VAPID keys. Returns their number.
+async fn remove_receivers(
+    store: &Store,
+    vapid_keys: &[String],
+    now: Timestamp,
+) -> Result<usize, StoreError> {
+    let mut count = 0;
+    let mut last_row = None;
+    loop {
+        let page = store.listed_receivers(None, last_row, PAGE_LEN, now).await?;
+        let Some(last) = page.last() else { return Ok(count) };
+        last_row = Some((last.receiver.account_id, last.receiver.id));
+        for StoredReceiver { account_id, id, vapid_key, .. } in page.iter().map(|row| &row.receiver) {
+            if vapid_key.as_ref().is_some_and(|key| vapid_keys.contains(key)) {
+                let events = command_events(now, AuditKind::ReceiverRemove);
+                store.delete_receiver(&events, *account_id, *id).await?;
+                count += 1;
+            }
+        }
+    }
 }
 
 async fn show_keys(store: &Store, sealing_key: &SealingKey, json: bool) -> Result<(), CliError> {

@@ -127,10 +127,9 @@ fn find_refusal(row: &ListedReceiver, sealing_key: &SealingKey) -> Option<&'stat
             Some("its client has not acknowledged it yet; after 5 minutes, it must register again")
         }
         ReceiverState::Disabled => Some("the client has disabled the pusher"),
-        // The server would remove the receiver, although a copy of the key may exist.
         ReceiverState::Active if is_lost => Some(
-            "its secrets were sealed with a different sealing key, and the next message removes it; \
-             stop the server and put a copy of that key back",
+            "its secrets were sealed with a different sealing key: stop the server and put a copy \
+             of that key back",
         ),
         ReceiverState::Active => None,
     }

@@ -379,26 +379,52 @@ async fn a_running_server_uses_a_new_vapid_key(fixture: DeliveringWorkspace) {
     assert!(authorization.contains(&old_key), "{authorization}");
 }
 
-/// Nodes with the right sealing key would no longer start.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_vapid_key_is_not_added_with_the_wrong_sealing_key() {
-    let mut fixture = DeliveringWorkspace::start(Workspace::sqlite());
+async fn a_missing_or_wrong_sealing_key_destroys_nothing(mut fixture: DeliveringWorkspace) {
+    let service = PushService::start().await;
+    fixture.subscribe("alice", &service.url).await;
+    let gateway = PushService::start_with(|_| "{}".into_response()).await;
+    fixture.set_pusher(&json!({}), &gateway.url).await;
     fixture.stop();
     let workspace = &fixture.workspace;
     let key_file = workspace.path().join("belfry.key");
+    let right_key = std::fs::read(&key_file).unwrap();
+    let start = ["serve", "--listen", "127.0.0.1:0"];
+
     std::fs::remove_file(&key_file).unwrap();
+    let message = workspace.run_failing(&start);
+    assert!(message.contains("cannot read the sealing key belfry.key"), "{message}");
+    assert!(message.contains("put a copy of the file back"), "{message}");
+    assert!(message.contains("`belfry push key new --replace-lost-key`"), "{message}");
+    assert!(!key_file.exists());
+
     workspace.run(&["key", "new", "belfry.key"]);
+    let message = workspace.run_failing(&start);
+    assert!(message.contains("sealed with a different sealing key: put that key back"), "{message}");
+    assert!(message.contains("`belfry push key new --replace-lost-key`"), "{message}");
     let message = workspace.run_failing(&["push", "key", "new"]);
     let expected = "belfry: the newest VAPID key was sealed with a different sealing key: check \
-                    secret_key_file; if that sealing key is lost, add --lost-sealing-key\n";
+                    secret_key_file; if that sealing key is lost, add --replace-lost-key\n";
     assert_eq!(message, expected);
-    let states = || -> Vec<Value> {
-        let keys = workspace.run_json(&["push", "key", "show"]);
-        keys.iter().map(|key| key["state"].clone()).collect()
-    };
-    assert_eq!(states(), ["newest, unreadable"]);
-    workspace.run(&["push", "key", "new", "--lost-sealing-key"]);
-    assert_eq!(states(), ["unreadable", "newest"]);
+
+    let new_key = std::fs::read(&key_file).unwrap();
+    std::fs::write(&key_file, right_key).unwrap();
+    fixture.restart();
+    fixture.workspace.run(&["push", "test", "alice"]);
+    assert_eq!((service.requests().len(), gateway.requests().len()), (1, 1));
+
+    fixture.stop();
+    let workspace = &fixture.workspace;
+    std::fs::write(&key_file, new_key).unwrap();
+    let output = workspace.run(&["push", "key", "new", "--replace-lost-key"]);
+    assert!(output.ends_with("1 receiver removed, whose clients must subscribe again\n"), "{output}");
+    let keys = workspace.run_json(&["push", "key", "show"]);
+    let states: Vec<&Value> = keys.iter().map(|key| &key["state"]).collect();
+    assert_eq!(states, ["unreadable", "newest"]);
+    fixture.restart();
+    fixture.workspace.run(&["push", "test", "alice"]);
+    assert_eq!(gateway.requests().len(), 2, "a push gateway needs no secrets");
+    let kinds: Vec<Value> = fixture.receivers().iter().map(|row| row["kind"].clone()).collect();
+    assert_eq!(kinds, ["gateway"]);
 }
 
 /// The receivers remain if delivery is turned off.
@@ -448,7 +474,7 @@ fn invalid_arguments_are_rejected() {
         &["push", "test", "alice", "--wait", "soon"],
         &["push", "log", "alice", "--limit", "0"],
         &["push", "key", "new", "--json"],
-        &["push", "key", "show", "--lost-sealing-key"],
+        &["push", "key", "show", "--replace-lost-key"],
     ] {
         let output = run_belfry(workspace.path(), arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -457,6 +483,7 @@ fn invalid_arguments_are_rejected() {
 
 on_both_engines! {
     crate::commands::push::start_delivering:
+    a_missing_or_wrong_sealing_key_destroys_nothing,
     receivers_are_listed_without_their_urls,
     a_test_reaches_the_receivers_of_an_account,
     the_log_shows_each_delivery_with_its_rule,

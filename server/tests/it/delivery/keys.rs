@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::{Protocol, ReceiverSecrets};
 use belfry_delivery::sealed::seal_secrets;
-use belfry_delivery::vapid_keys::{LoadKeysError, OnLostKey, VapidKeys, add_key};
+use belfry_delivery::vapid_keys::add_key;
 use belfry_runtime::sealing::SealingKey;
 use belfry_store::{NewReceiver, StoredReceiver};
 use serde_json::Value;
@@ -105,25 +105,4 @@ fn with_new_secrets(fixture: &DeliveringService, receiver: &StoredReceiver) -> N
         ack: None,
         created_at: receiver.created_at,
     }
-}
-
-/// A node with the wrong sealing key must not add a VAPID key, because it would delete receivers.
-#[tokio::test]
-async fn keys_that_were_sealed_with_a_different_key_are_replaced_only_on_a_single_node() {
-    let fixture = DeliveringService::start().await;
-    let store = fixture.service.store();
-    let load = async |sealing_key: &SealingKey, on_lost_key| {
-        let now = fixture.service.now();
-        VapidKeys::load(store, sealing_key, "mailto:ops@ring.example", on_lost_key, now).await
-    };
-    let wrong_key = SealingKey::random();
-    let error = load(&wrong_key, OnLostKey::Refuse).await.err().unwrap();
-    assert!(matches!(error, LoadKeysError::SealedElsewhere), "{error}");
-    assert_eq!(store.vapid_keys().await.unwrap().len(), 1);
-    let keys = load(&fixture.sealing_key(), OnLostKey::Refuse).await.unwrap();
-    assert_eq!(keys.lost_count(), 0);
-    fixture.service.clock.advance(1);
-    let keys = load(&wrong_key, OnLostKey::Replace).await.unwrap();
-    let rows = store.vapid_keys().await.unwrap();
-    assert_eq!((rows.len(), keys.lost_count()), (2, 1));
 }

@@ -1,5 +1,4 @@
-//! Messages and receivers when the server is stopped, killed, or started with a different sealing
-//! key.
+//! Messages when the server is stopped or killed.
 
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -8,8 +7,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
-use super::process::{DeliveringProcess, KEY_FILE};
-use super::{NOTIFY, PUSHERS, notify_body, pusher_body};
+use super::process::DeliveringProcess;
 use crate::support::PushService;
 
 /// Fails a test that would otherwise wait forever.
@@ -72,46 +70,4 @@ async fn a_message_in_flight_of_a_killed_server_is_sent_by_the_next_one_despite_
     let log = process.wait_for_outcomes("alice").await;
     let outcomes: Vec<&Value> = log.iter().map(|delivery| &delivery["outcome"]).collect();
     assert_eq!(outcomes, ["delivered"]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_receiver_whose_secrets_were_sealed_with_a_lost_key_is_removed_by_its_next_message() {
-    let mut process = DeliveringProcess::start();
-    let push_service = PushService::start().await;
-    process.subscribe("alice", &format!("{}/lost", push_service.url)).await;
-    let gateway = PushService::start_with(|_| "{}".into_response()).await;
-    let token = process.issue_token("alice");
-    let pusher = pusher_body(&json!({}), &gateway.url);
-    process.post(&format!("{PUSHERS}/set"), &token, &pusher).await;
-    process.stop();
-    std::fs::remove_file(process.path().join(KEY_FILE)).unwrap();
-
-    process.restart();
-    process.subscribe("bob", &format!("{}/new", push_service.url)).await;
-    assert_eq!(process.run_json(&["push", "list", "alice"]).len(), 2, "no message is due yet");
-    process.mention("alice", 1).await;
-    process.mention("bob", 2).await;
-    let event = notify_body("$1", &["alice"]);
-    assert_eq!(process.post_as_product(NOTIFY, &event).await["accepted"], 1);
-    for (name, expected) in [("alice", &["removed", "delivered"][..]), ("bob", &["delivered"])] {
-        let log = process.wait_for_outcomes(name).await;
-        let outcomes: Vec<&Value> = log.iter().map(|delivery| &delivery["outcome"]).collect();
-        assert_eq!(outcomes, expected, "{name}: {log:#?}");
-    }
-    assert_eq!(gateway.requests().len(), 1, "a push gateway needs no secrets");
-    let requests = push_service.requests();
-    let paths: Vec<&str> = requests.iter().map(|request| &*request.path).collect();
-    assert_eq!(paths, ["/new"]);
-
-    // The result of the delivery is stored before the receiver is removed.
-    process.stop();
-    let receivers = process.run_json(&["push", "list", "alice"]);
-    let kinds: Vec<&Value> = receivers.iter().map(|receiver| &receiver["kind"]).collect();
-    assert_eq!(kinds, ["gateway"]);
-    let events = process.run_json(&["audit", "--kind", "receiver_remove"]);
-    assert_eq!(events.len(), 1, "{events:#?}");
-    let account_and_origin = (&events[0]["account"], &events[0]["origin"]);
-    assert_eq!(account_and_origin, (&json!("alice"), &json!("server")));
-    let detail = events[0]["detail"].as_str().unwrap();
-    assert!(detail.contains("sealed with a different sealing key"), "{detail}");
 }
