@@ -52,8 +52,7 @@ pub(crate) struct QueueArguments {
 /// Gives each account ten activated pushers for Web Push.
 pub(crate) async fn add_pushers(arguments: &PusherArguments) -> Result<(), Box<dyn Error>> {
     let (now, store, key) = open_data_directory().await?;
-    let vapid_keys =
-        VapidKeys::load(&store, &key, "mailto:ops@ring.example", now).await?;
+    let vapid_keys = VapidKeys::load(&store, &key, "mailto:ops@ring.example", now).await?;
     let store = Arc::new(store);
     let key = Arc::new(key);
     let events: Arc<NewAuditEvents> =

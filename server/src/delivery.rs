@@ -29,8 +29,7 @@ use self::test_message::{TestText, enqueue_test};
 use crate::config::Config;
 
 /// What to do if the sealing key is missing although the database has data that it sealed.
-const LOST_KEY_ADVICE: &str =
-    "the database has secrets that it sealed, so put a copy of the file back; if there is none, \
+const LOST_KEY_ADVICE: &str = "the database has secrets that it sealed, so put a copy of the file back; if there is none, \
      create a key with `belfry key new` and run `belfry push key new --replace-lost-key`";
 
 /// Delivers notifications to devices. Exists only if `push.contact` is set.
@@ -87,8 +86,7 @@ impl Delivery {
                     _ => error,
                 }
             })?;
-        let keys =
-            VapidKeys::load(store, &sealing_key, contact.as_str(), clock.now()).await?;
+        let keys = VapidKeys::load(store, &sealing_key, contact.as_str(), clock.now()).await?;
         if keys.lost_count() > 0 {
             let message = "VAPID keys were sealed with a different sealing key: receivers that \
                            were registered with them get no messages";

@@ -399,7 +399,10 @@ async fn a_missing_or_wrong_sealing_key_destroys_nothing(mut fixture: Delivering
 
     workspace.run(&["key", "new", "belfry.key"]);
     let message = workspace.run_failing(&start);
-    assert!(message.contains("sealed with a different sealing key: put that key back"), "{message}");
+    assert!(
+        message.contains("sealed with a different sealing key: put that key back"),
+        "{message}"
+    );
     assert!(message.contains("`belfry push key new --replace-lost-key`"), "{message}");
     let message = workspace.run_failing(&["push", "key", "new"]);
     let expected = "belfry: the newest VAPID key was sealed with a different sealing key: check \
@@ -416,7 +419,10 @@ async fn a_missing_or_wrong_sealing_key_destroys_nothing(mut fixture: Delivering
     let workspace = &fixture.workspace;
     std::fs::write(&key_file, new_key).unwrap();
     let output = workspace.run(&["push", "key", "new", "--replace-lost-key"]);
-    assert!(output.ends_with("1 receiver removed, whose clients must subscribe again\n"), "{output}");
+    assert!(
+        output.ends_with("1 receiver removed, whose clients must subscribe again\n"),
+        "{output}"
+    );
     let keys = workspace.run_json(&["push", "key", "show"]);
     let states: Vec<&Value> = keys.iter().map(|key| &key["state"]).collect();
     assert_eq!(states, ["unreadable", "newest"]);

@@ -7,8 +7,8 @@ use test_engines::free_port;
 use super::{run_doctor, workspace_with_database};
 use crate::commands::Workspace;
 use crate::commands::push::DeliveringWorkspace;
-use crate::support::files::set_mode;
 use crate::support::PushService;
+use crate::support::files::set_mode;
 
 const PUSH_SETTINGS: &str = "listen = '127.0.0.1:1'\n[push]\ncontact = 'mailto:ops@ring.example'\n";
 
