@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let accounts = arguments.accounts;
     let postgres = std::env::var("BELFRY_TEST_POSTGRES")?;
-    fill::add_accounts(&fill::Arguments { accounts, rules: true, database: None }).await?;
+    fill::add_accounts(&fill::Arguments { accounts, rules: true }).await?;
 
     let writers = Writers::start(accounts).await?;
     let mut largest_wal_mb = 0.0;

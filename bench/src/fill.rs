@@ -12,7 +12,7 @@ use belfry_core::oauth::scope::Scope;
 use belfry_core::secret::SplitToken;
 use belfry_runtime::random;
 use belfry_store::{
-    Account, AddAccountError, Database, NewToken, Options, SecretUrl, SerializedDocument, Store,
+    Account, AddAccountError, Database, NewToken, Options, SerializedDocument, Store,
     StoredApp,
 };
 use clap::Args;
@@ -32,9 +32,6 @@ pub(crate) struct Arguments {
     /// Give each account ten rules
     #[arg(long)]
     pub(crate) rules: bool,
-    /// Add the accounts to this PostgreSQL database
-    #[arg(long, value_name = "URL")]
-    pub(crate) database: Option<SecretUrl>,
 }
 
 /// Adds the accounts and prints the template of their tokens.
@@ -45,13 +42,12 @@ pub(crate) async fn fill(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Adds the accounts to the PostgreSQL database in the arguments, or else to `data/belfry.db`.
+/// Adds the accounts to `data/belfry.db`.
 pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
     let accounts = arguments.accounts;
     let rules = arguments.rules;
-    let sqlite = || Database::Sqlite("data/belfry.db".into());
-    let database = arguments.database.clone().map_or_else(sqlite, Database::Postgres);
+    let database = Database::Sqlite("data/belfry.db".into());
     // Longer than the disk may stall under this load.
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let store = Arc::new(Store::open(&database, &options, now).await?);
@@ -86,7 +82,7 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
 }
 
 /// Returns the app that all tokens belong to.
-pub(crate) fn app(now: Timestamp) -> StoredApp {
+fn app(now: Timestamp) -> StoredApp {
     let details = AppDetails {
         name: "Bench".to_owned(),
         website: None,

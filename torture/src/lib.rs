@@ -1,7 +1,6 @@
-//! Scenarios that break a running Belfry, its engines, its disk, its clock or its connections, and
-//! then check that no acknowledged write was lost: written rules and issued tokens exist, revoked
-//! tokens are rejected, redeemed codes cannot be redeemed again, and accepted messages are
-//! delivered.
+//! Scenarios that break a running Belfry, its engines or its connections, and then check that no
+//! acknowledged write was lost: written rules and issued tokens exist, revoked tokens are rejected,
+//! redeemed codes cannot be redeemed again, and accepted messages are delivered.
 //!
 //! `cargo xtask torture` runs many rounds of each scenario, and the server tests run a few rounds
 //! of most of them.
@@ -56,19 +55,6 @@ pub fn find_scenario(name: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == name)
 }
 
-/// Returns whether libfaketime is installed, which the scenarios `clock-jumps` and
-/// `push-dead` need.
-#[must_use]
-pub fn has_faketime() -> bool {
-    faketime_library().is_some()
-}
-
-/// Returns the path of libfaketime, if it is installed.
-#[must_use]
-pub fn faketime_library() -> Option<std::path::PathBuf> {
-    scenarios::clock::find_libfaketime()
-}
-
 /// Returns a random seed.
 #[must_use]
 pub fn random_seed() -> u64 {
@@ -102,22 +88,10 @@ pub const SCENARIOS: &[Scenario] = &[
         run: scenarios::push_kill::kill_on_postgres,
     },
     Scenario {
-        name: "postgres-outage",
-        description: "PostgreSQL is killed, suspended or restarted during concurrent writes",
-        rounds: 30,
-        run: scenarios::engines::postgres_outage,
-    },
-    Scenario {
         name: "postgres-failover",
         description: "the primary fails during concurrent writes on three nodes, its standby is promoted",
         rounds: 20,
         run: scenarios::failover::postgres_failover,
-    },
-    Scenario {
-        name: "redis-outage",
-        description: "Redis is killed, suspended or restarted during concurrent writes",
-        rounds: 30,
-        run: scenarios::engines::redis_outage,
     },
     Scenario {
         name: "redis-cluster",
@@ -126,34 +100,10 @@ pub const SCENARIOS: &[Scenario] = &[
         run: scenarios::cluster::failovers_and_moved_slots,
     },
     Scenario {
-        name: "full-disk",
-        description: "SQLite's disk becomes full during concurrent writes",
-        rounds: 10,
-        run: scenarios::disk::full_disk,
-    },
-    Scenario {
-        name: "clock-jumps",
-        description: "the system clock jumps forward and back during concurrent writes",
-        rounds: 50,
-        run: scenarios::clock::clock_jumps,
-    },
-    Scenario {
-        name: "push-dead",
-        description: "no push gateway accepts connections for 30 simulated hours",
-        rounds: scenarios::push_dead::ROUNDS,
-        run: scenarios::push_dead::dead_gateways,
-    },
-    Scenario {
         name: "redeem-once",
         description: "three nodes redeem one code 200 times concurrently",
         rounds: 100,
         run: scenarios::redeem::redeem_once,
-    },
-    Scenario {
-        name: "rolling",
-        description: "three nodes behind nginx are restarted one by one during concurrent writes",
-        rounds: 20,
-        run: scenarios::rolling::rolling_restarts,
     },
     Scenario {
         name: "restore-sqlite",

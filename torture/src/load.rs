@@ -34,27 +34,17 @@ impl Load {
 
     /// Waits until this many more writes are acknowledged.
     pub(crate) fn wait_for_acknowledgements(&self, count: u64) -> Result<()> {
-        wait_for_increase(&self.acknowledged_writes, count, "acknowledged")
-    }
-
-    /// Waits until this many more writes have failed.
-    pub(crate) fn wait_for_failures(&self, count: u64) -> Result<()> {
-        wait_for_increase(&self.failed_writes, count, "failed")
-    }
-}
-
-/// Waits until the counter has increased by this count.
-fn wait_for_increase(counter: &AtomicU64, count: u64, outcome: &str) -> Result<()> {
-    let start = Instant::now();
-    let before = counter.load(Ordering::Relaxed);
-    loop {
-        let increase = counter.load(Ordering::Relaxed) - before;
-        if increase >= count {
-            return Ok(());
+        let start = Instant::now();
+        let before = self.acknowledged_writes.load(Ordering::Relaxed);
+        loop {
+            let increase = self.acknowledged_writes.load(Ordering::Relaxed) - before;
+            if increase >= count {
+                return Ok(());
+            }
+            if start.elapsed() > Duration::from_secs(90) {
+                return Err(format!("only {increase} of {count} writes acknowledged in 90 s").into());
+            }
+            thread::sleep(Duration::from_millis(5));
         }
-        if start.elapsed() > Duration::from_secs(90) {
-            return Err(format!("only {increase} of {count} writes {outcome} in 90 s").into());
-        }
-        thread::sleep(Duration::from_millis(5));
     }
 }

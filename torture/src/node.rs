@@ -10,7 +10,6 @@ use tempfile::TempDir;
 use test_engines::{Server, free_port};
 
 use crate::Result;
-use crate::client::{Client, Request};
 use crate::outcome::Run;
 
 /// Settings for all nodes: a limit on app tokens that no scenario reaches.
@@ -18,13 +17,11 @@ const SETTINGS: &str = "oauth.max_app_tokens = 1000000\n";
 
 /// A node, which may be stopped.
 pub(crate) struct Node {
-    /// The binary that the node runs.
     pub(crate) binary: PathBuf,
     dir: TempDir,
     pub(crate) address: SocketAddr,
     /// The beginning of a command line that runs `belfry`; empty to run it directly.
     pub(crate) command_prefix: Vec<OsString>,
-    pub(crate) environment: Vec<(&'static str, OsString)>,
     arguments: Vec<OsString>,
     server: Option<Server>,
 }
@@ -40,7 +37,6 @@ impl Node {
             // The address stays the same after a restart, because the issuer contains it.
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)),
             command_prefix: vec![],
-            environment: vec![],
             arguments: arguments.iter().map(OsString::from).collect(),
             server: None,
         })
@@ -66,18 +62,8 @@ impl Node {
                 command.env_remove(name);
             }
         }
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         self.server = Some(Server::start(command, self.dir.path())?);
         Ok(())
-    }
-
-    /// Stops the node with SIGTERM, which must end it with exit code 0.
-    pub(crate) fn terminate(&mut self) -> Result<()> {
-        let status = self.server.take().ok_or("the node is not running")?.terminate()?;
-        if status.success() {
-            return Ok(());
-        }
-        Err(format!("SIGTERM ended a node with {status}: {}", self.log()).into())
     }
 
     /// Kills the node with SIGKILL.
@@ -96,11 +82,5 @@ impl Node {
     /// Returns the log so far, to explain an error.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
-    }
-
-    /// Returns the status of the response to `/healthz` or `/readyz`, or 0 if there is none.
-    pub(crate) fn response_status(&self, path: &str) -> u16 {
-        let response = Client::new(self.address).send(&Request::get(path));
-        response.map_or(0, |response| response.status)
     }
 }

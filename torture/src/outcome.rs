@@ -29,8 +29,6 @@ pub struct Outcome {
     pub loss_descriptions: Vec<String>,
     /// Messages that arrived more than once, as is possible after a kill.
     pub duplicates: u64,
-    /// Sizes at the end, where they are measured.
-    pub figures: Vec<String>,
     /// The times from the end of an outage until a node wrote again, where they are measured.
     pub recoveries: Vec<Duration>,
 }
@@ -67,7 +65,6 @@ impl Outcome {
         self.loss_descriptions.extend(other.loss_descriptions);
         self.loss_descriptions.truncate(MAX_DESCRIPTIONS);
         self.duplicates += other.duplicates;
-        self.figures.extend(other.figures);
         self.recoveries.extend(other.recoveries);
     }
 }
@@ -77,8 +74,6 @@ impl Outcome {
 pub struct Settings {
     /// The binary under test.
     pub belfry: PathBuf,
-    /// The binary of the previous release, for rolling upgrades.
-    pub previous_belfry: Option<PathBuf>,
     /// Maximum number of rounds.
     pub rounds: u32,
     /// Time after which no round is started.

@@ -1,14 +1,9 @@
 //! The scenarios, by the part that fails.
 
-pub(crate) mod clock;
 pub(crate) mod cluster;
 pub(crate) mod connections;
-pub(crate) mod disk;
-pub(crate) mod engines;
 pub(crate) mod failover;
 pub(crate) mod kill;
-pub(crate) mod push_dead;
 pub(crate) mod push_kill;
 pub(crate) mod redeem;
 pub(crate) mod restore;
-pub(crate) mod rolling;

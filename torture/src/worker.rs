@@ -20,10 +20,6 @@ pub(crate) struct Worker {
     app: Arc<App>,
     user: Arc<User>,
     rng: Rng,
-    /// True if codes may expire at any time.
-    pub(crate) codes_expire: bool,
-    /// True if requests go to several nodes, which notify each other of changes.
-    pub(crate) has_several_nodes: bool,
     /// The number in the last rule id or pattern.
     last_number: u64,
     rules: Vec<Rule>,
@@ -91,8 +87,6 @@ impl Worker {
             app,
             user,
             rng,
-            codes_expire: false,
-            has_several_nodes: false,
             last_number: 0,
             rules: vec![],
             new_tokens: vec![],

@@ -37,22 +37,6 @@ impl Workers {
         Ok(Self((0..WORKERS).map(worker).collect()))
     }
 
-    /// Makes the clients expect that codes may expire at any time, because the clock jumps.
-    pub(crate) fn with_expiring_codes(mut self) -> Self {
-        for worker in &mut self.0 {
-            worker.codes_expire = true;
-        }
-        self
-    }
-
-    /// Makes the clients expect that a proxy sends their requests to several nodes.
-    pub(crate) fn with_several_nodes(mut self) -> Self {
-        for worker in &mut self.0 {
-            worker.has_several_nodes = true;
-        }
-        self
-    }
-
     /// Runs `control` while all clients write.
     pub(crate) fn run_load<T>(
         &mut self,

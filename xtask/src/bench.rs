@@ -1,19 +1,12 @@
 //! `cargo xtask bench`: throughput, memory and start time against the performance targets.
 
 mod compare;
-mod cost;
 mod delivery;
-mod engines;
 mod line;
 mod measure;
-mod nodes;
-mod overload;
-mod pgbench;
 mod request;
-mod row_requests;
 mod rows;
 mod setup;
-mod storage;
 mod wrk;
 
 use std::error::Error;
@@ -36,13 +29,9 @@ use crate::{cargo, packages};
 /// configuration. Other work on the machine affects all figures except the CPU time per request:
 /// measure again before you rely on a small difference.
 ///
-/// The row `cost` sends the most expensive valid requests one after the other, and measures their
-/// CPU time, the bytes that they write, and the size of the response.
-///
 /// The exit code is 0 if every row was measured and met its target.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench \"one rule\"\n  \
-    cargo xtask bench cost\n  \
     cargo xtask bench --against ../old/target/release/belfry --rounds 15 \"GET /pushrules/\"")]
 pub(crate) struct Options {
     /// Measure only the rows whose names contain this text
@@ -60,9 +49,6 @@ pub(crate) struct Options {
     #[arg(long)]
     no_install: bool,
 }
-
-/// The name of the row with a separate table.
-const COST_ROW: &str = "cost";
 
 /// A build of Belfry, and of the tool that fills its database and measures its parts.
 struct Build {
@@ -85,8 +71,8 @@ struct Bench {
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let filter = options.row.as_deref().unwrap_or("");
     let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(filter)).collect();
-    if rows.is_empty() && filter != COST_ROW {
-        let names: Vec<&str> = rows::ROWS.iter().map(|row| row.name).chain([COST_ROW]).collect();
+    if rows.is_empty() {
+        let names: Vec<&str> = rows::ROWS.iter().map(|row| row.name).collect();
         let list = names.join("\n  ");
         return Err(format!("no row's name contains {filter:?}; the rows are\n  {list}").into());
     }
@@ -104,9 +90,6 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         rounds: options.rounds,
         seconds: options.seconds,
     };
-    if filter == COST_ROW {
-        return cost::run(&bench.current);
-    }
     let cores = thread::available_parallelism()?;
     println!("{cores} cores, {} rounds of {} s", bench.rounds, bench.seconds);
     let mut table_rows = vec![];

@@ -42,10 +42,6 @@ pub(crate) struct Options {
     /// Use this binary instead of a release build
     #[arg(long, value_name = "BELFRY")]
     belfry: Option<PathBuf>,
-    /// Use this binary of the previous release as well, in the scenario `rolling`: nodes are
-    /// upgraded in one round and rolled back in the next
-    #[arg(long, value_name = "BELFRY")]
-    previous: Option<PathBuf>,
     /// List the scenarios
     #[arg(long)]
     list: bool,
@@ -87,7 +83,6 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
 
     packages::ensure_installed(packages::FOR_TORTURE, !options.no_install)?;
     let belfry = options.belfry.as_deref().map_or_else(build_release, canonicalize)?;
-    let previous = options.previous.as_deref().map(canonicalize).transpose()?;
     let seed = options.seed.unwrap_or_else(::torture::random_seed);
     println!("seed {seed}");
     let mut rows = vec![];
@@ -97,7 +92,6 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     for scenario in scenarios {
         let settings = Settings {
             belfry: belfry.clone(),
-            previous_belfry: previous.clone(),
             rounds: options.rounds.unwrap_or(scenario.rounds),
             time_limit: options.seconds.map(Duration::from_secs),
             seed,
@@ -146,9 +140,6 @@ fn run_scenario(scenario: &Scenario, settings: &Settings) -> (Outcome, Duration)
         }
     });
     println!("    {}", summary(&outcome, settings.rounds, start.elapsed()));
-    for figure in &outcome.figures {
-        println!("    {figure}");
-    }
     for description in &outcome.loss_descriptions {
         println!("    LOST: {description}");
     }

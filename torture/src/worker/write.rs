@@ -145,11 +145,6 @@ impl Worker {
         let Some(index) = choose_index(&mut self.rng, &self.new_codes, is_unused) else { return };
         let request = self.app.redemption_request(&self.new_codes[index].secret);
         let result = self.client.send(&request);
-        if self.codes_expire && result.as_ref().is_ok_and(Response::is_invalid_grant) {
-            // The code may have expired.
-            self.new_codes[index].state = CodeState::MaybeRedeemed;
-            return;
-        }
         let response = self.record_write(load, result);
         let token = response.and_then(|response| response.json_string("access_token").ok());
         self.new_codes[index].state = match token {

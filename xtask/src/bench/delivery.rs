@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use test_engines::Server;
 
-use super::engines::scrape_metrics;
 use super::line::{ReportLine, Target, median};
 use super::request::Request;
 use super::setup::{Instance, Setup};
@@ -157,8 +156,9 @@ fn wait_for_deliveries(server: &Server, count: f64) -> Result<(), Box<dyn Error>
 /// Returns the number of messages that the server has delivered since its start.
 fn delivered_count(server: &Server) -> Result<f64, Box<dyn Error>> {
     let prefix = "belfry_delivery_attempts_total{outcome=\"delivered\"} ";
-    let metrics = scrape_metrics(server.address)?;
-    let count = metrics.lines().find_map(|line| line.strip_prefix(prefix));
+    let url = format!("http://{}/metrics", server.address);
+    let metrics = minreq::get(url).with_timeout(10).send()?;
+    let count = metrics.as_str()?.lines().find_map(|line| line.strip_prefix(prefix));
     Ok(count.ok_or("no metric for delivered messages")?.parse()?)
 }
 

@@ -12,10 +12,8 @@ use test_engines::{Postgres, Server};
 
 use super::compare::Comparison;
 use super::line::{ReportLine, Target, median};
-use super::nodes::ClusterBenchmark;
-use super::pgbench::PgbenchComparison;
 use super::setup::{Setup, belfry_command};
-use super::{Bench, delivery, overload, storage};
+use super::{Bench, delivery};
 use crate::cargo;
 
 /// A row of the table.
@@ -34,19 +32,8 @@ pub(super) enum RowKind {
     Delivery(Setup),
     /// Resident memory of Belfry with the given settings and without requests, in MB.
     IdleMemory(&'static str),
-    /// CPU time of Belfry with the given settings and without requests, in ms per second.
-    IdleCpu(&'static str),
     /// Time from start to ready with an empty data directory, in ms.
     StartupTime,
-    /// Latency of the setup's request, and of others, while expensive push rules are evaluated by
-    /// the application service with the given token.
-    Overload(Setup, &'static str),
-    /// Throughput and operations of the engines with one, two and four nodes.
-    Cluster(ClusterBenchmark),
-    /// Throughput relative to pgbench with the same statements.
-    Pgbench(PgbenchComparison),
-    /// Sizes of accounts, tokens, rules and counters.
-    Storage(Setup),
     /// A measurement inside one process: a subcommand of `belfry-bench`.
     Subcommand(&'static str),
 }
@@ -59,23 +46,12 @@ impl Row {
             RowKind::Throughput(comparison) => {
                 return Ok(vec![comparison.measure(bench, self.name, self.target)?]);
             }
-            RowKind::Subcommand(_)
-            | RowKind::Cluster(_)
-            | RowKind::Pgbench(_)
-            | RowKind::Storage(_)
-            | RowKind::Delivery(_)
-                if bench.other.is_some() =>
-            {
+            RowKind::Subcommand(_) | RowKind::Delivery(_) if bench.other.is_some() => {
                 return Err("not measured: this row cannot be compared with another build".into());
             }
             RowKind::Subcommand(subcommand) => return run_subcommand(bench, subcommand),
-            RowKind::Cluster(benchmark) => return benchmark.measure(bench, self.name),
-            RowKind::Pgbench(pgbench) => return Ok(vec![pgbench.measure(bench, self.name)?]),
-            RowKind::Storage(setup) => return storage::measure(bench, setup),
             RowKind::Delivery(setup) => return delivery::measure(bench, setup),
-            RowKind::Overload(setup, token) => return overload::measure(bench, setup, token),
             RowKind::IdleMemory(settings) => ("MB", *settings, measure_idle_memory_mb),
-            RowKind::IdleCpu(settings) => ("ms per second", *settings, measure_idle_cpu),
             RowKind::StartupTime => ("ms", "", measure_startup_ms),
         };
         let value = measure(&bench.current.belfry, settings)?;
@@ -92,17 +68,6 @@ fn measure_idle_memory_mb(belfry: &Path, settings: &str) -> io::Result<f64> {
     let server = start_belfry(belfry, dir.path(), settings)?;
     thread::sleep(Duration::from_secs(2));
     Ok(server.resident_memory_mb())
-}
-
-/// Returns the idle CPU time after the start, in milliseconds per second.
-fn measure_idle_cpu(belfry: &Path, settings: &str) -> io::Result<f64> {
-    let dir = tempfile::tempdir()?;
-    let server = start_belfry(belfry, dir.path(), settings)?;
-    thread::sleep(Duration::from_secs(2));
-    let cpu_before_us = server.cpu_time_us();
-    // A minute, because the kernel reports multiples of 10 ms.
-    thread::sleep(Duration::from_mins(1));
-    Ok((server.cpu_time_us() - cpu_before_us) / 1000.0 / 60.0)
 }
 
 /// Returns the median time of ten starts, in milliseconds.
@@ -127,7 +92,7 @@ fn run_subcommand(bench: &Bench, subcommand: &str) -> Result<Vec<ReportLine>, Bo
     let mut command = Command::new(&bench.current.bench);
     command.arg(subcommand).current_dir(dir.path()).stderr(Stdio::inherit());
     cargo::remove_inherited_variables(&mut command);
-    let postgres = if matches!(subcommand, "backup" | "store" | "uncached-reads") {
+    let postgres = if subcommand == "backup" {
         Some(Postgres::start_durable()?)
     } else {
         None

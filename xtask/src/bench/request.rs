@@ -47,17 +47,6 @@ impl Request {
         self
     }
 
-    pub(super) fn with_cookie(mut self, cookie: &str) -> Self {
-        self.headers.push(("cookie", cookie.to_owned()));
-        self
-    }
-
-    /// Expects this status instead of a success.
-    pub(super) fn with_expected_status(mut self, status: u16) -> Self {
-        self.expected_status = Some(status);
-        self
-    }
-
     /// Sets the number of accounts, and replaces `{token}` in the headers with the template for
     /// their tokens.
     pub(super) fn with_accounts(mut self, accounts: u32, token: &str) -> Self {

@@ -1,17 +1,13 @@
 //! The rows of the table: the measurements and their performance targets.
 
+use std::io;
+
 use super::compare::{Comparison, Reference};
 use super::delivery::ACCOUNTS;
 use super::line::Target;
 use super::measure::{Row, RowKind};
-use super::nodes::ClusterBenchmark;
-use super::pgbench::{self, PgbenchComparison};
 use super::request::Request;
-use super::row_requests::{
-    evaluation_request, gateway_check_request, notify_request, prepare_app_token_request,
-    prepare_rejected_request, prepare_rules_request, random_rules_request, rule_write_request,
-};
-use super::setup::Setup;
+use super::setup::{RunningBelfry, Setup};
 
 /// Rate limits that are counted and reported but never reached. The numbers have about as many
 /// digits as in practice, because the length of the headers affects wrk.
@@ -21,9 +17,6 @@ const WIDE_LIMITS: &str = "[limits.rows]\n\
 
 /// Rejects the second request from an address.
 const NARROW_LIMITS: &str = "[limits.rows]\nip = { requests = 1, window = \"1h\" }\n";
-
-/// The token of [`APPLICATION_SERVICE`].
-const SERVICE_TOKEN: &str = "bench-service";
 
 /// An application service that may act for every user.
 const APPLICATION_SERVICE: &str = "[[application_services]]\n\
@@ -45,8 +38,9 @@ const DELIVERY: &str = "[[application_services]]\n\
 /// Members of the room in the evaluation row.
 const MEMBERS: u32 = 10_000;
 
-/// Members of the room in the evaluation row with several nodes.
-const FEW_MEMBERS: u32 = 100;
+const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
 
 const DEFAULT_SETUP: Setup = Setup {
     arguments: &[],
@@ -62,25 +56,11 @@ const READ_RULES: Setup =
     Setup { prepare: |belfry| prepare_rules_request(belfry, ""), ..DEFAULT_SETUP };
 
 /// Reads all push rules of a random account.
-const READ_RULES_OF_1_000: Setup =
-    Setup { account_count: 1_000, prepare: |_| Ok(random_rules_request()), ..DEFAULT_SETUP };
-
-/// Accounts with ten rules each, and limits in Redis.
-const SHARED_SETUP: Setup =
-    Setup { account_count: 10_000, has_rules: true, uses_redis: true, ..DEFAULT_SETUP };
-
-/// Reads all push rules of a random account, on several nodes.
-const READ_RULES_SHARED: Setup = Setup { prepare: READ_RULES_OF_1_000.prepare, ..SHARED_SETUP };
-
-/// The limits of [`WIDE_LIMITS`] without a cache.
-const NO_CACHE_SETTINGS: &str = "[store]\ncache_bytes = 0\n[limits.rows]\n\
-    account = { requests = 9999999, window = \"1m\" }\n\
-    ip = { requests = 9999999, window = \"1m\" }\n";
-
-/// The limits of [`WIDE_LIMITS`] with a cache that is large enough for the rules of all accounts.
-const LARGE_CACHE_SETTINGS: &str = "[store]\ncache_bytes = 4294967296\n[limits.rows]\n\
-    account = { requests = 9999999, window = \"1m\" }\n\
-    ip = { requests = 9999999, window = \"1m\" }\n";
+const READ_RULES_OF_1_000: Setup = Setup {
+    account_count: 1_000,
+    prepare: |_| Ok(Request::new("GET", PUSH_RULES).with_bearer("{token}")),
+    ..DEFAULT_SETUP
+};
 
 const DEFAULT_COMPARISON: Comparison = Comparison {
     setup: DEFAULT_SETUP,
@@ -91,34 +71,31 @@ const DEFAULT_COMPARISON: Comparison = Comparison {
 };
 
 pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "GET /pushrules/",
-        kind: RowKind::Throughput(Comparison { setup: READ_RULES, ..DEFAULT_COMPARISON }),
-        target: Some(Target::AtLeast(0.78)),
-    },
-    Row {
-        name: "GET one rule",
-        kind: RowKind::Throughput(Comparison {
+    throughput("GET /pushrules/", Some(0.78), Comparison { setup: READ_RULES, ..DEFAULT_COMPARISON }),
+    throughput(
+        "GET one rule",
+        Some(0.72),
+        Comparison {
             setup: Setup {
                 prepare: |belfry| prepare_rules_request(belfry, "global/content/cake"),
                 ..DEFAULT_SETUP
             },
             ..DEFAULT_COMPARISON
-        }),
-        target: Some(Target::AtLeast(0.72)),
-    },
-    Row {
-        name: "GET /pushrules/, limits on against off",
-        kind: RowKind::Throughput(Comparison {
+        },
+    ),
+    throughput(
+        "GET /pushrules/, limits on against off",
+        Some(0.85),
+        Comparison {
             setup: READ_RULES,
             reference: Reference::Belfry(Setup { arguments: &["--limits", "off"], ..READ_RULES }),
             ..DEFAULT_COMPARISON
-        }),
-        target: Some(Target::AtLeast(0.85)),
-    },
-    Row {
-        name: "PUT rule, 64 connections, 64 accounts",
-        kind: RowKind::Throughput(Comparison {
+        },
+    ),
+    throughput(
+        "PUT rule, 64 connections, 64 accounts",
+        Some(0.42),
+        Comparison {
             setup: Setup {
                 account_count: 64,
                 prepare: |_| Ok(rule_write_request()),
@@ -126,55 +103,73 @@ pub(super) const ROWS: &[Row] = &[
             },
             connections: 64,
             ..DEFAULT_COMPARISON
-        }),
-        target: Some(Target::AtLeast(0.42)),
-    },
-    Row {
-        name: "POST token, client_credentials, 64 connections",
-        kind: RowKind::Throughput(Comparison {
+        },
+    ),
+    throughput(
+        "POST token, client_credentials, 64 connections",
+        Some(0.42),
+        Comparison {
             setup: Setup { prepare: prepare_app_token_request, ..DEFAULT_SETUP },
             connections: 64,
             ..DEFAULT_COMPARISON
-        }),
-        target: Some(Target::AtLeast(0.42)),
-    },
-    Row {
-        name: "rejected request (429)",
-        kind: RowKind::Throughput(Comparison {
+        },
+    ),
+    throughput(
+        "rejected request (429)",
+        Some(0.9),
+        Comparison {
             setup: Setup {
                 settings: NARROW_LIMITS,
                 prepare: prepare_rejected_request,
                 ..DEFAULT_SETUP
             },
             ..DEFAULT_COMPARISON
-        }),
-        target: Some(Target::AtLeast(0.9)),
-    },
-    Row {
-        name: "GET /pushrules/, 1,000,000 accounts against 1,000",
-        kind: RowKind::Throughput(Comparison {
+        },
+    ),
+    throughput(
+        "GET /pushrules/, 1,000,000 accounts against 1,000",
+        Some(0.9),
+        Comparison {
             setup: Setup { account_count: 1_000_000, ..READ_RULES_OF_1_000 },
             reference: Reference::Belfry(READ_RULES_OF_1_000),
             // Requests every account once.
             warm_up_seconds: 120,
             restarts_processes: false,
             ..DEFAULT_COMPARISON
-        }),
-        target: Some(Target::AtLeast(0.9)),
-    },
-    Row {
-        name: "latency while expensive push rules are evaluated",
-        kind: RowKind::Overload(
-            Setup {
-                arguments: &["--limits", "off"],
+        },
+    ),
+    throughput(
+        "GET /healthz",
+        None,
+        Comparison {
+            setup: Setup { prepare: |_| Ok(Request::new("GET", "/healthz")), ..DEFAULT_SETUP },
+            ..DEFAULT_COMPARISON
+        },
+    ),
+    throughput(
+        "GET /pushrules/, limits in Redis against memory",
+        None,
+        Comparison {
+            setup: Setup { uses_redis: true, ..READ_RULES },
+            reference: Reference::Belfry(READ_RULES),
+            ..DEFAULT_COMPARISON
+        },
+    ),
+    throughput(
+        "POST evaluate, 10,000 members with 10 rules each",
+        None,
+        Comparison {
+            setup: Setup {
                 settings: APPLICATION_SERVICE,
-                prepare: prepare_app_token_request,
+                account_count: MEMBERS,
+                has_rules: true,
+                prepare: |_| Ok(evaluation_request(MEMBERS)),
                 ..DEFAULT_SETUP
             },
-            SERVICE_TOKEN,
-        ),
-        target: None,
-    },
+            connections: 2,
+            ..DEFAULT_COMPARISON
+        },
+    ),
     Row {
         name: "push rule evaluation, against ruma",
         kind: RowKind::Subcommand("rule-evaluation"),
@@ -201,137 +196,79 @@ pub(super) const ROWS: &[Row] = &[
         kind: RowKind::IdleMemory(DELIVERY),
         target: Some(Target::AtMost(25.0)),
     },
-    Row { name: "idle CPU time", kind: RowKind::IdleCpu(""), target: None },
-    Row { name: "idle CPU time with delivery", kind: RowKind::IdleCpu(DELIVERY), target: None },
     Row {
         name: "start to ready, empty data",
         kind: RowKind::StartupTime,
         target: Some(Target::AtMost(100.0)),
     },
-    // The remaining rows have no target.
-    Row {
-        name: "GET /healthz",
-        kind: RowKind::Throughput(Comparison {
-            setup: Setup { prepare: |_| Ok(Request::new("GET", "/healthz")), ..DEFAULT_SETUP },
-            ..DEFAULT_COMPARISON
-        }),
-        target: None,
-    },
-    Row {
-        name: "GET metadata",
-        kind: RowKind::Throughput(Comparison {
-            setup: Setup {
-                prepare: |_| Ok(Request::new("GET", "/.well-known/oauth-authorization-server")),
-                ..DEFAULT_SETUP
-            },
-            ..DEFAULT_COMPARISON
-        }),
-        target: None,
-    },
-    Row {
-        name: "GET /pushrules/, limits in Redis against memory",
-        kind: RowKind::Throughput(Comparison {
-            setup: Setup { uses_redis: true, ..READ_RULES },
-            reference: Reference::Belfry(READ_RULES),
-            ..DEFAULT_COMPARISON
-        }),
-        target: None,
-    },
-    Row {
-        name: "POST evaluate, 10,000 members with 10 rules each",
-        kind: RowKind::Throughput(Comparison {
-            setup: Setup {
-                settings: APPLICATION_SERVICE,
-                account_count: MEMBERS,
-                has_rules: true,
-                prepare: |_| Ok(evaluation_request(MEMBERS)),
-                ..DEFAULT_SETUP
-            },
-            connections: 2,
-            ..DEFAULT_COMPARISON
-        }),
-        target: None,
-    },
-    Row { name: "store, durable writes", kind: RowKind::Subcommand("store"), target: None },
-    Row {
-        name: "rate limit counters in memory",
-        kind: RowKind::Subcommand("counters"),
-        target: None,
-    },
-    Row {
-        name: "evaluation without the network",
-        kind: RowKind::Subcommand("evaluation-request"),
-        target: None,
-    },
-    // Several nodes.
-    cluster_row("shared: GET /pushrules/", READ_RULES_SHARED),
-    cluster_row(
-        "shared: GET one rule",
-        Setup {
-            prepare: |belfry| prepare_rules_request(belfry, "global/content/cake"),
-            ..SHARED_SETUP
-        },
-    ),
-    cluster_row(
-        "shared: GET /pushrules/ without a cache",
-        Setup { settings: NO_CACHE_SETTINGS, ..READ_RULES_SHARED },
-    ),
-    cluster_row(
-        "shared: PUT rule",
-        Setup { prepare: |_| Ok(rule_write_request()), ..SHARED_SETUP },
-    ),
-    cluster_row("shared: POST token", Setup { prepare: prepare_app_token_request, ..SHARED_SETUP }),
-    cluster_row(
-        "shared: gateway check",
-        Setup { prepare: |_| Ok(gateway_check_request()), ..SHARED_SETUP },
-    ),
-    cluster_row(
-        "shared: POST evaluate, 100 members with 10 rules each",
-        Setup {
-            settings: APPLICATION_SERVICE,
-            prepare: |_| Ok(evaluation_request(FEW_MEMBERS)),
-            ..SHARED_SETUP
-        },
-    ),
-    Row {
-        name: "pgbench: POST token, 64 connections",
-        kind: RowKind::Pgbench(PgbenchComparison {
-            setup: Setup { prepare: prepare_app_token_request, ..DEFAULT_SETUP },
-            script: pgbench::TOKEN_SCRIPT,
-            connections: 64,
-        }),
-        target: None,
-    },
-    Row {
-        name: "pgbench: PUT rule, 64 connections",
-        kind: RowKind::Pgbench(PgbenchComparison {
-            setup: Setup {
-                uses_redis: false,
-                prepare: |_| Ok(rule_write_request()),
-                ..SHARED_SETUP
-            },
-            script: pgbench::RULE_SCRIPT,
-            connections: 64,
-        }),
-        target: None,
-    },
-    Row {
-        name: "cold reads, against a bare select",
-        kind: RowKind::Subcommand("uncached-reads"),
-        target: None,
-    },
-    Row {
-        name: "space of accounts, tokens, rules and counters",
-        kind: RowKind::Storage(Setup {
-            account_count: 50_000,
-            settings: LARGE_CACHE_SETTINGS,
-            ..READ_RULES_SHARED
-        }),
-        target: None,
-    },
 ];
 
-/// Returns a row that is measured with one, two and four nodes.
-const fn cluster_row(name: &'static str, setup: Setup) -> Row {
-    Row { name, kind: RowKind::Cluster(ClusterBenchmark { setup, connections: 64 }), target: None }
+const fn throughput(name: &'static str, target: Option<f64>, comparison: Comparison) -> Row {
+    let target = match target {
+        Some(ratio) => Some(Target::AtLeast(ratio)),
+        None => None,
+    };
+    Row { name, kind: RowKind::Throughput(comparison), target }
+}
+
+/// Creates an account with one push rule, and returns a request that reads its rules at `path`.
+fn prepare_rules_request(belfry: &RunningBelfry<'_>, path: &str) -> io::Result<Request> {
+    belfry.run(&["account", "add", "ann"])?;
+    let token = belfry.run(&["token", "issue", "ann", "--scopes", "push"])?;
+    let put = Request::new("PUT", &format!("{PUSH_RULES}global/content/cake")).with_bearer(&token);
+    belfry.send(&put.with_body(JSON, r#"{"pattern":"cake","actions":["notify"]}"#))?;
+    Ok(Request::new("GET", &format!("{PUSH_RULES}{path}")).with_bearer(&token))
+}
+
+/// Returns a request that creates or replaces a push rule of a random account.
+fn rule_write_request() -> Request {
+    Request::new("PUT", &format!("{PUSH_RULES}global/content/cake"))
+        .with_bearer("{token}")
+        .with_body(JSON, r#"{"pattern":"cake{random}","actions":["notify"]}"#)
+}
+
+/// Registers an app, and returns a request for an app token.
+fn prepare_app_token_request(belfry: &RunningBelfry<'_>) -> io::Result<Request> {
+    let register = Request::new("POST", "/api/v1/apps")
+        .with_body(FORM, "client_name=Bench&redirect_uris=urn:ietf:wg:oauth:2.0:oob");
+    let app = String::from_utf8_lossy(&belfry.send(&register)?.body).into_owned();
+    let field = |name: &str| {
+        let value = app.split(&format!("\"{name}\":\"")).nth(1)?.split('"').next()?;
+        Some(value.to_owned())
+    };
+    let (Some(id), Some(secret)) = (field("client_id"), field("client_secret")) else {
+        return Err(io::Error::other(app));
+    };
+    let body = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
+    Ok(Request::new("POST", "/oauth/token").with_body(FORM, body))
+}
+
+/// Returns a request that evaluates a message for this many members of a room. The message contains
+/// keywords of some members.
+fn evaluation_request(members: u32) -> Request {
+    let member = |number: u32| {
+        format!(r#"{{"user_id":"@bench{number}:127.0.0.1","display_name":"User Number{number}"}}"#)
+    };
+    let member_list = (0..members).map(member).collect::<Vec<_>>().join(",");
+    let event = r#"{"type":"m.room.message","room_id":"!room7:example.org","sender":"@user19999:example.org","content":{"msgtype":"m.text","body":"Could somebody bring word17 to the meeting? We also need word4242 before Friday!"}}"#;
+    let room = format!(r#"{{"member_count":{members}}}"#);
+    let body = format!(r#"{{"event":{event},"room":{room},"members":[{member_list}]}}"#);
+    Request::new("POST", "/_matrix/app/v1/evaluate")
+        .with_bearer("bench-service")
+        .with_body(JSON, body)
+}
+
+/// Returns a request that sends an event to this many members of a room. The caller must
+/// replace `{round}` in the event id, because each event is delivered once.
+fn notify_request(members: u32) -> Request {
+    let request = evaluation_request(members);
+    let body = request.body.replacen(r#""type""#, r#""event_id":"${round}","type""#, 1);
+    Request { path: "/_matrix/app/v1/notify".to_owned(), body, ..request }
+}
+
+/// Exhausts the limit, and returns a request that is therefore rejected.
+fn prepare_rejected_request(belfry: &RunningBelfry<'_>) -> io::Result<Request> {
+    let request = Request::new("GET", "/api/v1/instance");
+    belfry.send(&request)?;
+    Ok(Request { expected_status: Some(429), ..request })
 }

@@ -46,7 +46,7 @@ impl Setup {
     pub(super) fn start(&self, build: &Build) -> io::Result<Instance> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), self.settings)?;
-        let token_template = self.add_accounts(build, dir.path(), None)?;
+        let token_template = self.add_accounts(build, dir.path())?;
         let redis =
             if self.uses_redis { Some(Redis::start().map_err(io::Error::other)?) } else { None };
         let redis_url = redis.as_ref().map(Redis::url);
@@ -63,7 +63,9 @@ impl Setup {
             command
         };
         let server = Server::start(command(), dir.path())?;
-        let request = self.prepare_request(build, &server, dir.path(), &token_template)?;
+        let belfry = RunningBelfry { server: &server, program: &build.belfry, dir: dir.path() };
+        let request =
+            (self.prepare)(&belfry)?.with_accounts(self.account_count, &token_template);
         Ok(Instance {
             server: Some(server),
             command: Box::new(command),
@@ -74,27 +76,9 @@ impl Setup {
         })
     }
 
-    /// Prepares a server, and returns the request. `token_template` is the result of
-    /// [`add_accounts`](Self::add_accounts).
-    pub(super) fn prepare_request(
-        &self,
-        build: &Build,
-        server: &Server,
-        dir: &Path,
-        token_template: &str,
-    ) -> io::Result<Request> {
-        let belfry = RunningBelfry { server, program: &build.belfry, dir };
-        Ok((self.prepare)(&belfry)?.with_accounts(self.account_count, token_template))
-    }
-
-    /// Adds accounts to the data directory or to PostgreSQL, and returns the template of their
-    /// access tokens, in which `{padded}` stands for the account number with ten digits.
-    pub(super) fn add_accounts(
-        &self,
-        build: &Build,
-        dir: &Path,
-        database: Option<&str>,
-    ) -> io::Result<String> {
+    /// Adds accounts to the data directory, and returns the template of their access tokens, in which
+    /// `{padded}` stands for the account number with ten digits.
+    fn add_accounts(&self, build: &Build, dir: &Path) -> io::Result<String> {
         if self.account_count == 0 {
             return Ok(String::new());
         }
@@ -103,9 +87,6 @@ impl Setup {
         command.current_dir(dir).arg("fill").arg(self.account_count.to_string());
         if self.has_rules {
             command.arg("--rules");
-        }
-        if let Some(database) = database {
-            command.args(["--database", database]);
         }
         let output = command
             .output()

@@ -9,7 +9,6 @@ fn assert_scenario_loses_nothing(name: &str, rounds: u32) {
     let binary = belfry_command(std::path::Path::new("."), &[]).get_program().into();
     let settings = torture::Settings {
         belfry: binary,
-        previous_belfry: None,
         rounds,
         time_limit: None,
         seed: 1,

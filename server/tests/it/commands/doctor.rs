@@ -212,7 +212,7 @@ fn run_doctor_with_clock_offset(
     offset: &str,
     arguments: &[&str],
 ) -> Option<DoctorReport> {
-    let Some(library) = torture::faketime_library() else {
+    let Some(library) = test_engines::programs::find_libfaketime() else {
         report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
         return None;
     };

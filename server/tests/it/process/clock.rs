@@ -10,7 +10,7 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 
 #[test]
 fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
-    let Some(library) = ::torture::faketime_library() else {
+    let Some(library) = test_engines::programs::find_libfaketime() else {
         return report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
     };
     let dir = tempfile::tempdir().unwrap();

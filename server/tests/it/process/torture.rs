@@ -1,12 +1,10 @@
 //! A few rounds of each scenario of `cargo xtask torture`, except those of restores, which
-//! `backup::kill` runs, and `push-dead`, which simulates 30 hours and is not run as a test.
+//! `backup::kill` runs.
 
 use std::fs;
 use std::path::Path;
 
-use test_engines::programs;
 use test_engines::shared::engine_url;
-use test_engines::shared::report_skipped;
 use torture::{Outcome, Settings};
 
 use crate::support::files::set_mode;
@@ -15,7 +13,6 @@ use crate::support::files::set_mode;
 fn run_scenario(name: &str, rounds: u32, belfry: &Path) -> Outcome {
     let settings = Settings {
         belfry: belfry.to_owned(),
-        previous_belfry: None,
         rounds,
         time_limit: None,
         seed: 1,
@@ -62,14 +59,6 @@ fn a_server_killed_during_deliveries_loses_no_message_on_postgres() {
     }
 }
 
-/// PostgreSQL is killed, suspended and restarted, once each.
-#[test]
-fn postgres_outages_during_writes_lose_nothing() {
-    if has_postgres() {
-        assert_nothing_is_lost("postgres-outage", 3);
-    }
-}
-
 /// The primary is suspended, then its successor is killed. The recovery times are only printed,
 /// because they depend on the machine's load; `cargo xtask torture` fails if one is too long.
 #[test]
@@ -78,13 +67,6 @@ fn after_postgres_failovers_nothing_is_lost_and_every_node_writes_again() {
         let outcome = assert_nothing_is_lost("postgres-failover", 2);
         assert!(!outcome.recoveries.is_empty());
         println!("recoveries after failovers: {:?}", outcome.recoveries);
-    }
-}
-
-#[test]
-fn redis_outages_during_writes_fail_no_request() {
-    if engine_url("Redis", "BELFRY_TEST_REDIS").is_some() {
-        assert_nothing_is_lost("redis-outage", 3);
     }
 }
 
@@ -97,41 +79,11 @@ fn counts_remain_exact_when_a_redis_cluster_fails_over_or_moves_slots() {
     }
 }
 
-/// The first round fills a small file system if one can be mounted. The second round sets a limit
-/// on the size of files.
-#[test]
-fn a_disk_that_becomes_full_during_writes_loses_nothing() {
-    assert_nothing_is_lost("full-disk", 2);
-}
-
-#[test]
-fn clock_jumps_during_writes_lose_nothing() {
-    if torture::has_faketime() {
-        assert_nothing_is_lost("clock-jumps", 4);
-    } else {
-        report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
-    }
-}
-
 #[test]
 fn three_nodes_redeem_one_code_once() {
     if has_postgres() {
         assert_nothing_is_lost("redeem-once", 2);
     }
-}
-
-#[test]
-#[ignore = "long: restarts three nodes, which process::rolling does with less load"]
-fn rolling_restarts_during_writes_fail_no_request() {
-    let has_engines = has_postgres() && engine_url("Redis", "BELFRY_TEST_REDIS").is_some();
-    if !has_engines {
-        return;
-    }
-    if programs::find(&["nginx"]).is_none() {
-        report_skipped("nginx", "run `cargo xtask test`, which installs it");
-        return;
-    }
-    assert_nothing_is_lost("rolling", 1);
 }
 
 #[test]
