@@ -12,8 +12,7 @@ use belfry_core::oauth::scope::Scope;
 use belfry_core::secret::SplitToken;
 use belfry_runtime::random;
 use belfry_store::{
-    Account, AddAccountError, Database, NewToken, Options, SerializedDocument, Store,
-    StoredApp,
+    Account, AddAccountError, Database, NewToken, Options, SerializedDocument, Store, StoredApp,
 };
 use clap::Args;
 use jiff::Timestamp;

@@ -42,7 +42,9 @@ impl Load {
                 return Ok(());
             }
             if start.elapsed() > Duration::from_secs(90) {
-                return Err(format!("only {increase} of {count} writes acknowledged in 90 s").into());
+                return Err(
+                    format!("only {increase} of {count} writes acknowledged in 90 s").into()
+                );
             }
             thread::sleep(Duration::from_millis(5));
         }

@@ -95,9 +95,8 @@ impl Worker {
             TokenState::Revoked => status == 401,
             TokenState::MaybeRevoked => status == 200 || status == 401,
         };
-        self.outcome.check(is_expected, || {
-            format!("a token is {:?} and got {status}", token.state)
-        });
+        self.outcome
+            .check(is_expected, || format!("a token is {:?} and got {status}", token.state));
         Ok(())
     }
 

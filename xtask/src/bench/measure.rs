@@ -92,11 +92,7 @@ fn run_subcommand(bench: &Bench, subcommand: &str) -> Result<Vec<ReportLine>, Bo
     let mut command = Command::new(&bench.current.bench);
     command.arg(subcommand).current_dir(dir.path()).stderr(Stdio::inherit());
     cargo::remove_inherited_variables(&mut command);
-    let postgres = if subcommand == "backup" {
-        Some(Postgres::start_durable()?)
-    } else {
-        None
-    };
+    let postgres = if subcommand == "backup" { Some(Postgres::start_durable()?) } else { None };
     if let Some(postgres) = &postgres {
         command.env("BELFRY_TEST_POSTGRES", postgres.url());
     }

@@ -71,7 +71,11 @@ const DEFAULT_COMPARISON: Comparison = Comparison {
 };
 
 pub(super) const ROWS: &[Row] = &[
-    throughput("GET /pushrules/", Some(0.78), Comparison { setup: READ_RULES, ..DEFAULT_COMPARISON }),
+    throughput(
+        "GET /pushrules/",
+        Some(0.78),
+        Comparison { setup: READ_RULES, ..DEFAULT_COMPARISON },
+    ),
     throughput(
         "GET one rule",
         Some(0.72),

@@ -64,8 +64,7 @@ impl Setup {
         };
         let server = Server::start(command(), dir.path())?;
         let belfry = RunningBelfry { server: &server, program: &build.belfry, dir: dir.path() };
-        let request =
-            (self.prepare)(&belfry)?.with_accounts(self.account_count, &token_template);
+        let request = (self.prepare)(&belfry)?.with_accounts(self.account_count, &token_template);
         Ok(Instance {
             server: Some(server),
             command: Box::new(command),

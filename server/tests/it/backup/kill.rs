@@ -7,12 +7,7 @@ use crate::support::process::belfry_command;
 /// Runs some rounds of a `cargo xtask torture` scenario, which must lose nothing.
 fn assert_scenario_loses_nothing(name: &str, rounds: u32) {
     let binary = belfry_command(std::path::Path::new("."), &[]).get_program().into();
-    let settings = torture::Settings {
-        belfry: binary,
-        rounds,
-        time_limit: None,
-        seed: 1,
-    };
+    let settings = torture::Settings { belfry: binary, rounds, time_limit: None, seed: 1 };
     let outcome = torture::find_scenario(name).unwrap().run(&settings, &mut |_| {});
     assert!(outcome.losses == 0, "{:#?}", outcome.loss_descriptions);
     assert_eq!(outcome.rounds, rounds);
