@@ -4,12 +4,15 @@
 // pressed in this page after a pause: half a second, or a second if another site led here. The pause begins
 // when the page was loaded from another site or from the history, when it gets the focus or becomes
 // visible, with each repetition of a held key, and again with each press during it. The script is loaded
-// before the page is shown, so that it sees every press.
+// before the page is shown, so that it sees every press. A page that the browser keeps for the history is
+// stored during a pause, so that its buttons never look enabled before the pause of its return begins.
 //
 // It also submits a form only once, because the second request of a double click on the consent page would
 // find the authorization request closed and cancel the first. After three seconds it can be submitted
-// again, for users who stopped loading the response.
-const isFromOwnPage = !document.currentScript.hasAttribute("data-pause-at-load");
+// again, for users who stopped loading the response. Sign-in and sign-up pages need only this part: a press
+// there gives nothing away, and users press Enter right after they return from a password manager.
+const { dataset } = document.currentScript;
+const isFromOwnPage = !("pauseAtLoad" in dataset);
 const pauseLength = isFromOwnPage ? 500 : 1000;
 const isFromHistory = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 let timer;
@@ -27,6 +30,12 @@ function pause() {
     showPause();
   }, pauseLength);
   showPause();
+}
+
+// The page is about to be shown no longer: the pause ends only after `pause` is called again.
+function pauseUntilShown() {
+  pause();
+  clearTimeout(timer);
 }
 
 function showPause() {
@@ -67,21 +76,24 @@ function onSubmit(event) {
   setTimeout(() => (submittedForm = undefined), 3000);
 }
 
-function onPageShow(event) {
+function onPageShow() {
   submittedForm = undefined;
-  if (event.persisted) pause();
   // The switch that was changed keeps the focus. Its id is not that of the button, which otherwise any
   // site could give the focus by a link.
   if (isFromOwnPage) document.querySelector(":target > button")?.focus();
 }
 
-window.addEventListener("keydown", onKeyDown, true);
-window.addEventListener("keyup", onKeyUp, true);
-window.addEventListener("pointerdown", onPointerDown, true);
-window.addEventListener("click", onClick, true);
 window.addEventListener("submit", onSubmit, true);
-window.addEventListener("focus", pause);
 window.addEventListener("pageshow", onPageShow);
-document.addEventListener("visibilitychange", pause);
-document.addEventListener("DOMContentLoaded", showPause);
-if (!isFromOwnPage || isFromHistory) pause();
+if (!("withoutPause" in dataset)) {
+  window.addEventListener("keydown", onKeyDown, true);
+  window.addEventListener("keyup", onKeyUp, true);
+  window.addEventListener("pointerdown", onPointerDown, true);
+  window.addEventListener("click", onClick, true);
+  window.addEventListener("focus", pause);
+  window.addEventListener("pageshow", ({ persisted }) => persisted && pause());
+  window.addEventListener("pagehide", pauseUntilShown);
+  document.addEventListener("visibilitychange", () => (document.hidden ? pauseUntilShown() : pause()));
+  document.addEventListener("DOMContentLoaded", showPause);
+  if (!isFromOwnPage || isFromHistory) pause();
+}

@@ -2,6 +2,7 @@
 
 use super::app::{PKCE, VERIFIER};
 use super::fixture::{Fixture, with_browser};
+use super::tab::ENTER_KEY;
 
 /// Stops the timers of every new page, so that the pause lasts until `endPause()` is called.
 pub(super) const STOP_TIMERS: &str = "window.pauses = 0;
@@ -179,15 +180,36 @@ fn going_back_does_not_issue_a_second_code() {
     });
 }
 
+/// A person may press Enter as soon as a password manager has filled in the fields.
 #[test]
-fn a_click_right_after_signing_in_issues_one_code() {
+fn sign_in_and_sign_up_work_without_a_pause_but_the_consent_page_has_one() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start_url(&[])).await;
+        let tab = &fixture.tab;
+        // The timers do not run, so a pause would last until `endPause()`.
+        tab.run_in_new_pages(STOP_TIMERS).await;
+        tab.goto_without_waiting(&format!("{}/oauth/sign_up", fixture.server.url)).await;
+        tab.evaluate("dispatchEvent(new Event('focus'))").await;
+        tab.fill("#username", "carol").await;
+        tab.fill("#password", "a long password").await;
+        tab.click("#agreement").await;
+        tab.fill("#password-again", &format!("a long password{ENTER_KEY}")).await;
+        tab.find(".account").await;
+        fixture.tab.evaluate("endPause()").await;
+        tab.goto_without_waiting(&fixture.app.start_url(&[])).await;
+        tab.find("form[action='/oauth/sign_out'] button[aria-disabled]").await;
+        tab.evaluate("endPause()").await;
+        fixture.switch_account().await;
+        tab.find("#username").await;
+        tab.evaluate("dispatchEvent(new Event('focus'))").await;
         fixture.sign_in("alice").await;
-        fixture.tab.click("button[value=allow]").await;
-        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
-        fixture.tab.find("#thanks").await;
+        // Another click at the place of the first one does not allow the app.
+        tab.find("button[value=allow][aria-disabled]").await;
+        tab.click("button[value=allow]").await;
+        tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
+        tab.evaluate("endPause()").await;
+        fixture.allow().await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });
 }
 

@@ -85,7 +85,8 @@ async fn early_presses_are_ignored_after_navigation_from_outside_this_server() {
     service.add_account("alice").await;
     let client = service.register_client().await;
     let mut browser = service.browser().sign_in_as("alice").await;
-    for path in [&*client.authorize_path(&[]), "/oauth/account", "/oauth/account/security"] {
+    let consent_path = client.authorize_path(&[]);
+    for path in [&*consent_path, "/oauth/account", "/oauth/account/security"] {
         for (site, ignores_early_input) in [
             (Some("same-origin"), false),
             (Some("same-site"), true),
@@ -98,10 +99,14 @@ async fn early_presses_are_ignored_after_navigation_from_outside_this_server() {
             page.assert_page(200, "<form method=\"post\"");
             assert_eq!(
                 page.text.contains(" data-pause-at-load>"),
-                ignores_early_input,
+                ignores_early_input || path == consent_path,
                 "{path} {site:?}"
             );
         }
+    }
+    for path in ["/oauth/sign_in", "/oauth/sign_up"] {
+        let page = service.browser().get(path).await;
+        assert!(page.text.contains(" data-without-pause>"), "{path}");
     }
 }
 
