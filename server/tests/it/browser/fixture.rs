@@ -125,13 +125,13 @@ impl Fixture {
         self.tab.click("button[value=allow]:not([aria-disabled])").await;
     }
 
-    /// Clicks the deny button.
+    /// Clicks the deny button, once it is enabled.
     pub(super) async fn deny(&self) {
-        self.tab.click("button[value=deny]").await;
+        self.tab.click("button[value=deny]:not([aria-disabled])").await;
     }
 
     /// Signs out with the button that switches to another account.
     pub(super) async fn switch_account(&self) {
-        self.tab.click("form[action='/oauth/sign_out'] button").await;
+        self.tab.click("form[action='/oauth/sign_out'] button:not([aria-disabled])").await;
     }
 }

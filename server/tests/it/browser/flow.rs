@@ -194,7 +194,6 @@ fn sign_in_and_sign_up_work_without_a_pause_but_the_consent_page_has_one() {
         tab.click("#agreement").await;
         tab.fill("#password-again", &format!("a long password{ENTER_KEY}")).await;
         tab.find(".account").await;
-        fixture.tab.evaluate("endPause()").await;
         tab.goto_without_waiting(&fixture.app.start_url(&[])).await;
         tab.find("form[action='/oauth/sign_out'] button[aria-disabled]").await;
         tab.evaluate("endPause()").await;
