@@ -25,7 +25,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::RootCertStore;
 use tokio::time::{Instant, timeout_at};
 
-use self::connector::Connector;
+use self::connector::{Connector, ReadBudget};
 
 /// Maximum time from the start of a request to the last byte of its response.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -124,6 +124,9 @@ impl OutboundClient {
         let response = timeout_at(deadline, self.http.request(request)).await;
         let response = response.map_err(|_| AttemptError::Timeout)?;
         let (head, body) = response.map_err(|error| error::classify(&error))?.into_parts();
+        if let Some(read_budget) = head.extensions.get::<ReadBudget>() {
+            read_budget.restart();
+        }
         // The status says whether the message was accepted. If an unreadable body made the attempt
         // fail, the message would be sent twice.
         let body = timeout_at(deadline, Limited::new(body, MAX_BODY_BYTES).collect()).await;

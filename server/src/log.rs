@@ -27,17 +27,15 @@ pub fn start(settings: LogSettings) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // At more verbose levels, libraries would log requests and statements with their tokens.
-    let library_level = level.min(LevelFilter::WARN);
     // Audit events and the access log are independent of the level.
     let audit_level = level.max(LevelFilter::INFO);
     let targets = Targets::new()
         .with_target("belfry", level)
         .with_target("belfry::audit", audit_level)
         .with_target("belfry::access", audit_level)
-        // The store logs lost connections itself, with the cause.
-        .with_target("deadpool", LevelFilter::OFF)
-        .with_default(library_level);
+        // Libraries are silent: a peer could make them write a line for each frame that it sends,
+        // and at verbose levels they log requests and statements with their tokens.
+        .with_default(LevelFilter::OFF);
     let is_human_readable = match settings.format {
         LogFormat::Auto => stderr().is_terminal(),
         LogFormat::Human => true,

@@ -4,7 +4,8 @@ use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use belfry_core::push::address::{PushAddressPolicy, Scheme};
@@ -13,11 +14,11 @@ use belfry_core::push::endpoint::{Endpoint, EndpointOrigin};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::Uri;
-use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsConnector;
@@ -34,6 +35,9 @@ use super::lookup::Lookups;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum number of addresses of a host that are tried, one after the other.
 const MAX_ADDRESSES: usize = 3;
+/// Maximum number of bytes that a connection reads between the beginnings of two responses. Far
+/// more than the responses of a push service to concurrent messages.
+const MAX_READ_BYTES: usize = 256 * 1024;
 
 /// Connects to the host of a URL, if all its addresses are allowed.
 #[derive(Clone)]
@@ -61,7 +65,7 @@ impl Connector {
         Self { address_policy, lookups, tls, timeout, connections, max_connections }
     }
 
-    async fn connect(self, uri: Uri) -> Result<OutboundStream, AttemptError> {
+    async fn connect(self, uri: Uri) -> Result<TokioIo<OutboundStream>, AttemptError> {
         // Checked again here, so that no caller can bypass the policy.
         let endpoint = Endpoint::parse(&uri.to_string(), &self.address_policy)
             .map_err(|_| AttemptError::ForbiddenAddress)?;
@@ -119,9 +123,9 @@ async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, 
 }
 
 impl Service<Uri> for Connector {
-    type Response = OutboundStream;
+    type Response = TokioIo<OutboundStream>;
     type Error = AttemptError;
-    type Future = BoxFuture<'static, Result<OutboundStream, AttemptError>>;
+    type Future = BoxFuture<'static, Result<TokioIo<OutboundStream>, AttemptError>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), AttemptError>> {
         Poll::Ready(Ok(()))
@@ -135,11 +139,32 @@ impl Service<Uri> for Connector {
     }
 }
 
+/// Counts the bytes that a connection has read since its last response began, so that a server
+/// cannot keep this process busy with frames that belong to no response.
+#[derive(Clone, Default)]
+pub(super) struct ReadBudget(Arc<AtomicUsize>);
+
+impl ReadBudget {
+    /// Starts counting again.
+    pub(super) fn restart(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Counts received bytes. It is an error if there are too many of them.
+    fn record(&self, bytes: usize) -> io::Result<()> {
+        if self.0.fetch_add(bytes, Ordering::Relaxed) + bytes > MAX_READ_BYTES {
+            return Err(io::Error::other("the server sends too much without a response"));
+        }
+        Ok(())
+    }
+}
+
 /// A connection with or without TLS.
 pub(super) struct OutboundStream {
-    io: TokioIo<Either<TcpStream, TlsStream<TcpStream>>>,
+    stream: Either<TcpStream, TlsStream<TcpStream>>,
     /// False if it must be closed after its first request.
     is_reusable: bool,
+    read_budget: ReadBudget,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -148,18 +173,19 @@ impl OutboundStream {
         stream: Either<TcpStream, TlsStream<TcpStream>>,
         is_reusable: bool,
         permit: OwnedSemaphorePermit,
-    ) -> Self {
-        Self { io: TokioIo::new(stream), is_reusable, _permit: permit }
+    ) -> TokioIo<Self> {
+        let read_budget = ReadBudget::default();
+        TokioIo::new(Self { stream, is_reusable, read_budget, _permit: permit })
     }
 }
 
 impl Connection for OutboundStream {
     fn connected(&self) -> Connected {
-        let is_http2 = match self.io.inner() {
+        let is_http2 = match &self.stream {
             Either::Left(_) => false,
             Either::Right(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
         };
-        let connected = Connected::new();
+        let connected = Connected::new().extra(self.read_budget.clone());
         if !self.is_reusable {
             connected.poison();
         }
@@ -167,30 +193,32 @@ impl Connection for OutboundStream {
     }
 }
 
-impl Read for OutboundStream {
+impl AsyncRead for OutboundStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
+        buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(context, buffer)
+        let filled_before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        Poll::Ready(self.read_budget.record(buffer.filled().len() - filled_before))
     }
 }
 
-impl Write for OutboundStream {
+impl AsyncWrite for OutboundStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(context, bytes)
+        Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(context)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(context)
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

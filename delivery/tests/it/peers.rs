@@ -19,6 +19,7 @@ use rustls::RootCertStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
+use tokio_rustls::server::TlsStream;
 
 use crate::server::{LOOPBACK, TestPushService, accept, endpoint_at, post};
 
@@ -124,39 +125,71 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     [&header, payload].concat()
 }
 
-/// Starts a server that speaks HTTP/2, sends its settings and then a frame over and over.
-async fn start_flood(repeated: fn() -> Vec<u8>) -> TestPushService {
-    TestPushService::start_with(
-        &["h2"],
-        |_| {},
-        move |mut stream| async move {
-            let mut request = [0; 4096];
-            drop(stream.read(&mut request).await);
-            drop(stream.write_all(&frame(4, 0, 0, &[])).await);
-            while stream.write_all(&repeated()).await.is_ok() {
-                let read = stream.read(&mut request);
-                drop(tokio::time::timeout(Duration::from_millis(1), read).await);
-            }
-        },
-    )
-    .await
+/// An HTTP/2 server that sends a frame over and over, before or after its first response.
+struct FloodServer {
+    server: TestPushService,
+    /// Gets a permit to begin the flood after the response.
+    begin: &'static Semaphore,
+    /// Has a permit when the client has closed the connection.
+    closed: &'static Semaphore,
+}
+
+async fn start_flood(repeated: &'static [u8], has_response: bool) -> FloodServer {
+    let [begin, closed]: [&'static Semaphore; 2] =
+        std::array::from_fn(|_| &*Box::leak(Box::new(Semaphore::new(0))));
+    let serve = move |mut stream: TlsStream<TcpStream>| async move {
+        let mut request = [0; 4096];
+        drop(stream.read(&mut request).await);
+        drop(stream.write_all(&frame(4, 0, 0, &[])).await);
+        if has_response {
+            // HEADERS with the status 200, which is the whole response.
+            drop(stream.write_all(&frame(1, 5, 1, &[0x88])).await);
+            drop(begin.acquire().await);
+        }
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let send = async { while writer.write_all(repeated).await.is_ok() {} };
+        let mut sink = tokio::io::sink();
+        tokio::select! {
+            () = send => {}
+            _ = tokio::io::copy(&mut reader, &mut sink) => {}
+        }
+        closed.add_permits(1);
+    };
+    let server = TestPushService::start_with(&["h2"], |_| {}, serve).await;
+    FloodServer { server, begin, closed }
 }
 
 #[tokio::test]
-async fn floods_of_http2_frames_end_with_an_error() {
-    for (name, repeated, expected) in [
-        ("PING", (|| frame(6, 0, 0, &[0; 8])) as fn() -> Vec<u8>, AttemptError::Timeout),
-        ("SETTINGS", || frame(4, 0, 0, &[]), AttemptError::Timeout),
-        ("RST_STREAM", || frame(3, 0, 1, &[0, 0, 0, 7]), AttemptError::Protocol),
-        ("GOAWAY", || frame(7, 0, 0, &[0; 8]), AttemptError::Protocol),
+async fn a_flood_of_http2_frames_closes_the_connection_during_and_after_a_request() {
+    for (name, repeated) in [
+        ("PING", frame(6, 0, 0, &[0; 8])),
+        ("PING acknowledgement", frame(6, 1, 0, &[0; 8])),
+        ("SETTINGS", frame(4, 0, 0, &[])),
+        ("SETTINGS acknowledgement", frame(4, 1, 0, &[])),
+        ("WINDOW_UPDATE", frame(8, 0, 0, &[0, 0, 0, 1])),
+        ("PRIORITY", frame(2, 0, 1, &[0, 0, 0, 3, 1])),
+        ("RST_STREAM", frame(3, 0, 1, &[0, 0, 0, 7])),
+        ("GOAWAY", frame(7, 0, 0, &[0; 8])),
         // HEADERS without END_HEADERS must be followed by CONTINUATION.
-        ("HEADERS", || frame(1, 0, 1, &[0x88]), AttemptError::Protocol),
-        ("DATA", || frame(0, 0, 1, &[0; 1000]), AttemptError::Protocol),
-        ("unknown", || frame(200, 0, 0, &[0; 1000]), AttemptError::Timeout),
+        ("HEADERS", frame(1, 0, 1, &[0x88])),
+        ("status 103", frame(1, 4, 1, b"\x08\x03103")),
+        ("DATA", frame(0, 0, 1, &[0; 1000])),
+        ("empty DATA", frame(0, 0, 1, &[])),
+        ("an unknown type", frame(200, 0, 0, &[0; 1000])),
     ] {
-        let server = start_flood(repeated).await;
-        let result = post(&options_for(&server, &expected), &server.endpoint()).await;
-        assert_eq!(result.unwrap_err(), expected, "{name}");
+        let repeated = repeated.repeat(1000).leak();
+        for has_response in [false, true] {
+            let flood = start_flood(repeated, has_response).await;
+            let client = OutboundClient::new(flood.server.options());
+            let result =
+                client.post(&flood.server.endpoint(), HeaderMap::new(), Bytes::new()).await;
+            let expected =
+                if has_response { Ok(StatusCode::OK) } else { Err(AttemptError::Protocol) };
+            assert_eq!(result.map(|response| response.status()), expected, "{name}");
+            flood.begin.add_permits(1);
+            let closed = tokio::time::timeout(Duration::from_mins(1), flood.closed.acquire()).await;
+            assert!(closed.is_ok(), "{name}: the connection is open, response: {has_response}");
+        }
     }
 }
 

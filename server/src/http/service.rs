@@ -16,7 +16,7 @@ use self::access_log::AccessLogEntry;
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::extract::client::Peer;
-use crate::http::layer::area::{self, RateLimiting, Route};
+use crate::http::layer::area::{self, Route};
 use crate::http::router::{Routes, metrics_routes, routes};
 use crate::log::request_context::{self, RequestContext};
 use crate::metrics::method_name;
@@ -69,14 +69,6 @@ impl HttpService {
         reason: &str,
     ) -> Response {
         self.serve(peer, request, Some(CommonError::Malformed(reason.to_owned()))).await
-    }
-
-    /// Returns whether a request is exempt from rate limits: health, metrics, static files and CORS
-    /// preflight requests.
-    pub(crate) fn is_exempt_from_rate_limits(&self, request: &Request<Body>) -> bool {
-        let area = self.routes.find(request.uri().path()).area;
-        area.rate_limiting == RateLimiting::Exempt
-            || area.cors.preflight_response(request.method()).is_some()
     }
 
     /// Runs a health check from within the process. The check is not recorded, because metrics and

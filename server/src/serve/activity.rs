@@ -4,33 +4,29 @@
 //! its next request, so idle connections would get the short timeout of slow request heads. For
 //! HTTP/2, hyper has no idle timeout.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// The number of consecutive requests that rate limits reject before the connection is closed.
-const MAX_REJECTIONS: u32 = 10;
-/// The minimum time that these rejections span, so that a flood of requests does not cause a new
-/// connection for every few requests.
-const MIN_REJECTION_TIME: Duration = Duration::from_secs(1);
+/// Maximum number of bytes that an HTTP/2 peer may send without a request or a part of a body that
+/// a handler reads. Requests that no rate limit counts yet, and hyper's window of 1 MiB for unread
+/// bodies, remain far below it.
+pub(super) const MAX_UNREQUESTED_BYTES: usize = 2 * 1024 * 1024;
 
-/// The age at which the next request that is exempt from rate limits closes its connection. Without
-/// this limit, clients could occupy connections forever with health requests.
-pub(super) const MAX_EXEMPT_AGE: Duration = Duration::from_mins(10);
+/// Size of an HTTP/2 frame header (RFC 9113, section 4.1).
+const FRAME_HEADER_BYTES: usize = 9;
 
 /// The current activity of one connection, shared by its stream, its requests and its timeouts.
 #[derive(Debug)]
 pub(super) struct Activity {
     state: Mutex<ActivityState>,
-    opened_at: Instant,
-    /// Number of consecutive requests that rate limits have rejected.
-    rejections: AtomicU32,
     /// True if the body of the last HTTP/1 request was not read to the end.
     has_unread_body: AtomicBool,
-    /// Notified when the connection should close after the requests in flight.
+    /// Notified when an HTTP/2 connection should close after the requests in flight.
     close_notify: Notify,
 }
 
@@ -46,8 +42,9 @@ struct ActivityState {
     protocol: Protocol,
     /// True if a request has been received.
     has_had_request: bool,
-    /// Time at which the current series of rejections began.
-    rejections_start: Instant,
+    /// Number of bytes received since the last HTTP/2 request, without those of bodies that were
+    /// read.
+    unrequested_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,25 +65,20 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) enum CloseReason {
     Idle,
     SlowHead,
-    /// Too many requests in a row were rejected by rate limits.
-    Rejected,
 }
 
 impl Activity {
     pub(super) fn new() -> Self {
-        let now = Instant::now();
         let state = ActivityState {
             requests_in_flight: 0,
             is_reading_head: false,
-            timeout_start: now,
+            timeout_start: Instant::now(),
             protocol: Protocol::Unknown(0),
             has_had_request: false,
-            rejections_start: now,
+            unrequested_bytes: 0,
         };
         Self {
             state: Mutex::new(state),
-            opened_at: now,
-            rejections: AtomicU32::new(0),
             has_unread_body: AtomicBool::new(false),
             close_notify: Notify::new(),
         }
@@ -97,27 +89,17 @@ impl Activity {
         let mut state = self.lock();
         state.requests_in_flight += 1;
         (state.is_reading_head, state.has_had_request) = (false, true);
+        state.unrequested_bytes = 0;
         RequestGuard(self)
     }
 
-    /// Records whether a request was rejected by a rate limit. Returns whether the connection
-    /// should be closed.
-    pub(super) fn record_response(&self, is_rejected: bool) -> bool {
-        if !is_rejected {
-            if self.rejections.load(Ordering::Relaxed) > 0 {
-                self.rejections.store(0, Ordering::Relaxed);
-            }
-            return false;
+    /// Records that a handler has read this many bytes of an HTTP/2 body, the data of one frame.
+    pub(super) fn record_body(&self, size: usize) {
+        if size > 0 {
+            let mut state = self.lock();
+            let frame_bytes = size + FRAME_HEADER_BYTES;
+            state.unrequested_bytes = state.unrequested_bytes.saturating_sub(frame_bytes);
         }
-        if self.rejections.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.lock().rejections_start = Instant::now();
-        }
-        self.has_too_many_rejections(&self.lock())
-    }
-
-    /// Returns whether the connection is old enough for an exempt request to close it.
-    pub(super) fn has_reached_exempt_age(&self) -> bool {
-        self.opened_at.elapsed() >= MAX_EXEMPT_AGE
     }
 
     /// Closes the connection after the requests in flight. Only for HTTP/2: HTTP/1 responses have
@@ -131,14 +113,9 @@ impl Activity {
         self.close_notify.notified().await;
     }
 
-    fn has_too_many_rejections(&self, state: &ActivityState) -> bool {
-        self.rejections.load(Ordering::Relaxed) >= MAX_REJECTIONS
-            && state.rejections_start.elapsed() >= MIN_REJECTION_TIME
-    }
-
-    /// Waits until the connection must be closed, because a timeout has passed or too many requests
-    /// were rejected. The state is checked at intervals of the shorter timeout, without a timer for
-    /// each request, so a timeout is detected after at most twice its time.
+    /// Waits until the connection must be closed, because a timeout has passed. The state is checked
+    /// at intervals of the shorter timeout, without a timer for each request, so a timeout is
+    /// detected after at most twice its time.
     pub(super) async fn wait_for_close_reason(
         &self,
         head_timeout: Duration,
@@ -154,9 +131,6 @@ impl Activity {
             };
             if state.requests_in_flight == 0 && state.timeout_start.elapsed() >= timeout {
                 return reason;
-            }
-            if self.has_too_many_rejections(&state) {
-                return CloseReason::Rejected;
             }
         }
     }
@@ -190,7 +164,8 @@ impl Activity {
     }
 
     /// Records received bytes. They determine the protocol, and may be the start of a request head.
-    pub(super) fn record_read(&self, bytes: &[u8]) {
+    /// It is an error if an HTTP/2 peer has sent too many of them without a request.
+    pub(super) fn record_read(&self, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.lock();
         if let Protocol::Unknown(received_bytes) = state.protocol {
             let expected = &HTTP2_PREFACE[received_bytes..];
@@ -207,6 +182,13 @@ impl Activity {
         if state.is_reading_head != is_reading_head {
             (state.is_reading_head, state.timeout_start) = (is_reading_head, Instant::now());
         }
+        if state.protocol == Protocol::Http2 {
+            state.unrequested_bytes += bytes.len();
+            if state.unrequested_bytes > MAX_UNREQUESTED_BYTES {
+                return Err(io::Error::other("the peer sends frames without requests"));
+            }
+        }
+        Ok(())
     }
 
     /// Records a write. With HTTP/1, every write is part of a response.
@@ -286,11 +268,11 @@ mod tests {
         for requests in [0, 1] {
             let timeout = measure_timeout(async |activity| {
                 for _ in 0..requests {
-                    activity.record_read(b"GET / HTTP/1.1\r\n\r\n");
+                    activity.record_read(b"GET / HTTP/1.1\r\n\r\n").unwrap();
                     drop(activity.begin_request());
                 }
                 loop {
-                    activity.record_read(b"x");
+                    activity.record_read(b"x").unwrap();
                     sleep_seconds(1.0).await;
                 }
             });
@@ -304,9 +286,9 @@ mod tests {
             let timeout = measure_timeout(async |activity| {
                 for _ in 0..100 {
                     sleep_seconds(pause_seconds).await;
-                    activity.record_read(b"GET / HT");
+                    activity.record_read(b"GET / HT").unwrap();
                     sleep_seconds(0.2).await;
-                    activity.record_read(b"TP/1.1\r\n\r\n");
+                    activity.record_read(b"TP/1.1\r\n\r\n").unwrap();
                     drop(activity.begin_request());
                 }
             });
@@ -322,7 +304,7 @@ mod tests {
         let timeout = measure_timeout(async |activity| {
             loop {
                 sleep_seconds(59.0).await;
-                activity.record_read(b"GET / HTTP/1.1\r\n\r\n");
+                activity.record_read(b"GET / HTTP/1.1\r\n\r\n").unwrap();
                 drop(activity.begin_request());
             }
         });
@@ -333,15 +315,17 @@ mod tests {
     async fn handling_a_request_and_writing_its_response_may_take_any_time() {
         let timeout = measure_timeout(async |activity| {
             loop {
-                activity.record_read(b"POST / HTTP/1.1\r\n\r\n");
+                activity.record_read(b"POST / HTTP/1.1\r\n\r\n").unwrap();
                 let request = activity.begin_request();
                 sleep_seconds(14.0).await;
-                activity.record_read(b"the rest of its body");
+                activity.record_read(b"the rest of its body").unwrap();
                 sleep_seconds(200.0).await;
                 drop(request);
                 for _ in 0..20 {
                     activity.record_write();
-                    activity.record_read(b"the next request, before the response is written");
+                    activity
+                        .record_read(b"the next request, before the response is written")
+                        .unwrap();
                     sleep_seconds(14.0).await;
                 }
             }
@@ -353,12 +337,12 @@ mod tests {
     async fn pings_do_not_keep_an_idle_http2_connection_open() {
         for requests in [0, 1] {
             let timeout = measure_timeout(async |activity| {
-                activity.record_read(HTTP2_PREFACE);
+                activity.record_read(HTTP2_PREFACE).unwrap();
                 for _ in 0..requests {
                     drop(activity.begin_request());
                 }
                 loop {
-                    activity.record_read(b"ping");
+                    activity.record_read(b"ping").unwrap();
                     activity.record_write();
                     sleep_seconds(10.0).await;
                 }
@@ -370,7 +354,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_idle_when_its_last_concurrent_request_has_ended() {
         let activity = Activity::new();
-        activity.record_read(HTTP2_PREFACE);
+        activity.record_read(HTTP2_PREFACE).unwrap();
         let first_request = activity.begin_request();
         let second_request = activity.begin_request();
         drop(first_request);
@@ -384,7 +368,7 @@ mod tests {
         let detect_protocol = |pieces: &[&[u8]]| {
             let activity = Activity::new();
             for piece in pieces {
-                activity.record_read(piece);
+                activity.record_read(piece).unwrap();
             }
             activity.lock().protocol
         };
@@ -403,7 +387,7 @@ mod tests {
     async fn a_preface_in_small_pieces_times_out() {
         let timeout = measure_timeout(async |activity| {
             for byte in HTTP2_PREFACE {
-                activity.record_read(&[*byte]);
+                activity.record_read(&[*byte]).unwrap();
                 sleep_seconds(1.0).await;
             }
         });

@@ -104,8 +104,6 @@ impl Connection {
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let activity = Arc::new(Activity::new());
         let stream = RecordingStream::new(stream, Arc::clone(&activity));
-        // Many clients share a proxy's connection, so neither its rejections nor its age close it.
-        let is_proxy = self.service.state().limits.active().proxies.contains(self.peer.0.ip());
         let shared_state = Arc::new((self.service, Arc::clone(&activity)));
         let peer = self.peer;
         let is_health_only = self.is_health_only;
@@ -116,11 +114,7 @@ impl Connection {
                 let _request = activity.begin_request();
                 let version = request.version();
                 let violation = request_head::find_violation(version, request.headers());
-                let (request, body) = RequestBody::share(request);
-                // Requests that no rate limit counts must not keep a connection open forever.
-                let is_too_old = !is_proxy
-                    && activity.has_reached_exempt_age()
-                    && service.is_exempt_from_rate_limits(&request);
+                let (request, body) = RequestBody::share(request, activity);
                 let mut response = if let Some(reason) = violation {
                     // Boxed to keep the common future small.
                     Box::pin(service.reject(peer, request, reason)).await
@@ -142,20 +136,15 @@ impl Connection {
                 if has_unread_body {
                     activity.record_unread_body();
                 }
-                let is_rejected = response.status() == StatusCode::TOO_MANY_REQUESTS && !is_proxy;
                 let is_stopping = service.state().is_stopping();
-                let must_close = activity.record_response(is_rejected)
-                    || has_unread_body
-                    || violation.is_some()
-                    || is_health_only
-                    || is_too_old
-                    || is_stopping;
-                // HTTP/2 has no `Connection` header. Its connections are closed by GOAWAY when they
-                // are too old or the server stops, and otherwise by the timeouts.
+                let must_close =
+                    has_unread_body || violation.is_some() || is_health_only || is_stopping;
+                // HTTP/2 has no `Connection` header. Its connections are closed by GOAWAY when the
+                // server stops, and otherwise by the timeouts.
                 if must_close && version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
-                } else if is_stopping || is_too_old {
+                } else if is_stopping {
                     activity.close();
                 }
                 if version == Version::HTTP_2 {
@@ -165,8 +154,7 @@ impl Connection {
             }
         });
         let mut connection = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
-        // Returns the reason why the connection is closed; `None` if the server stops or the
-        // connection is too old.
+        // Returns the reason why the connection is closed; `None` if the server stops.
         let close_reason = async {
             tokio::select! {
                 () = activity.wait_for_close() => None,
@@ -208,7 +196,7 @@ impl Connection {
                     }
                 }
             }
-            Some(CloseReason::Idle | CloseReason::Rejected) => {
+            Some(CloseReason::Idle) => {
                 connection.as_mut().graceful_shutdown();
                 drop(timeout(CLOSE_TIMEOUT, connection).await);
             }

@@ -1,6 +1,4 @@
-//! HTTP/1 request bodies. A small part that a handler does not read is discarded.
-//!
-//! hyper closes a connection whose request body was not read, without sending `Connection: close`.
+//! Request bodies. With HTTP/1, a small part that a handler does not read is discarded: hyper closes a connection whose request body was not read, without sending `Connection: close`.
 //! Clients often send the body in a second packet, so after a response that depends on the head
 //! alone (401, 404, 429) their next request would fail.
 
@@ -14,6 +12,8 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::{Request, Version, header};
 use tokio::time::timeout;
+
+use super::activity::Activity;
 
 /// Maximum number of bytes that are discarded to keep a connection open.
 const MAX_DISCARDED_BYTES: usize = 64 * 1024;
@@ -34,9 +34,16 @@ struct BodyState {
 impl RequestBody {
     /// Shares the body of a request. The second value is `None` if there is no body, and for
     /// HTTP/2, where an unread body resets only its own stream.
-    pub(super) fn share(request: Request<Incoming>) -> (Request<Body>, Option<Self>) {
-        if request.body().is_end_stream() || request.version() >= Version::HTTP_2 {
+    pub(super) fn share(
+        request: Request<Incoming>,
+        activity: &Arc<Activity>,
+    ) -> (Request<Body>, Option<Self>) {
+        if request.body().is_end_stream() {
             return (request.map(Body::new), None);
+        }
+        if request.version() >= Version::HTTP_2 {
+            let activity = Arc::clone(activity);
+            return (request.map(|body| Body::new(Http2Body { body, activity })), None);
         }
         let is_arriving = !request.headers().contains_key(header::EXPECT);
         let (parts, body) = request.into_parts();
@@ -87,5 +94,35 @@ impl HttpBody for RequestBody {
 
     fn size_hint(&self) -> SizeHint {
         self.lock().body.size_hint()
+    }
+}
+
+/// The body of an HTTP/2 request. Its parts are recorded as activity when a handler reads them.
+struct Http2Body {
+    body: Incoming,
+    activity: Arc<Activity>,
+}
+
+impl HttpBody for Http2Body {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let poll = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &poll {
+            self.activity.record_body(frame.data_ref().map_or(0, Bytes::len));
+        }
+        poll
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

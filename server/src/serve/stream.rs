@@ -36,8 +36,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for RecordingStream<S> {
     ) -> Poll<io::Result<()>> {
         let filled_before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        self.activity.record_read(&buffer.filled()[filled_before..]);
-        Poll::Ready(Ok(()))
+        Poll::Ready(self.activity.record_read(&buffer.filled()[filled_before..]))
     }
 }
 

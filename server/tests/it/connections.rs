@@ -1,6 +1,7 @@
 //! Connections over a real socket: timeouts, limits, HTTP/2 and TLS.
 
 mod bodies;
+mod floods;
 mod slots;
 mod stopping;
 mod tls;

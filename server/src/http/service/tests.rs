@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::http::AbuseGuard;
 use crate::http::error::CommonError;
 use crate::http::extract::body::FullBody;
-use crate::http::router::{AreaRouter, DEFAULT_AREA, EXEMPT, MATRIX, Routes};
+use crate::http::router::{AreaRouter, DEFAULT_AREA, MATRIX, Routes};
 
 /// Returns the state of a service with default settings and an empty database in this directory.
 pub(crate) async fn test_state(dir: &std::path::Path) -> Arc<AppState> {
@@ -32,7 +32,7 @@ pub(crate) async fn test_state(dir: &std::path::Path) -> Arc<AppState> {
 pub(crate) const LARGE_RESPONSE_BYTES: usize = 200_000;
 
 /// Returns a service with test routes: one panics, one has a guard, one is slow, one reads a body,
-/// one has a large response, one just succeeds, and one is exempt from limits.
+/// one has a large response, and one just succeeds.
 pub(crate) async fn test_service(dir: &std::path::Path) -> HttpService {
     let state = test_state(dir).await;
     let slow_handler = async || {
@@ -52,8 +52,7 @@ pub(crate) async fn test_service(dir: &std::path::Path) -> HttpService {
         .route("/body", post(async |FullBody(_): FullBody| "read"))
         .route("/large", get(async || vec![b'a'; LARGE_RESPONSE_BYTES]))
         .route("/well", get(async || "well"));
-    let exempt = AreaRouter::new(EXEMPT).route("/exempt", get(async || "well"));
-    let routes = Routes::join(vec![matrix, plain, exempt], DEFAULT_AREA, &state);
+    let routes = Routes::join(vec![matrix, plain], DEFAULT_AREA, &state);
     HttpService { routes: Arc::new(routes), state }
 }
 
