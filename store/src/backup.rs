@@ -1,23 +1,20 @@
 //! Backups: a consistent copy of all rows in one file, from either engine, which can be restored
 //! into an empty database of either engine.
 //!
-//! A backup is a SQLite database with the rows of one transaction, a manifest and checksums. It has
-//! plain tables without indexes, so that both engines write it row by row. A restore is one
-//! transaction: create the schema of the backup's version, load the rows, read them back and
-//! compare them with the checksums, migrate, commit.
+//! A backup is a SQLite database with the rows of one transaction and a manifest. It has plain
+//! tables without indexes, so that both engines write it row by row. A file with its SHA-256 digest
+//! is written next to it. A restore is one transaction: create the schema of the backup's version,
+//! load the rows, count them, migrate, commit.
 //!
 //! SQLite is read and written on the calling thread, so these functions block it.
 
-mod checksum;
+mod digest;
 mod export;
 mod file;
-#[cfg(feature = "test-support")]
-pub(crate) mod forgery;
 mod manifest;
 mod new_file;
 mod postgres;
 mod restore;
-mod row_check;
 mod schema;
 mod sqlite;
 mod transaction;
@@ -72,24 +69,17 @@ pub enum BackupError {
          cannot be restored: restore it with the belfry that wrote it, and export what you need"
     )]
     PreRelease { file: PathBuf, found: i64, version: String },
-    /// The database has a row that could not be restored.
-    #[error(
-        "no backup was written, because it could not be restored: the database {database} has an \
-         unreadable {value}; correct the row or delete it"
-    )]
-    Unreadable { database: String, value: String },
     /// The database to restore into has rows.
     #[error(
         "the database {database} is not empty, its table {table} has rows; restore into a new one: \
          choose a different --data or --database, or move the old database away"
     )]
     NotEmpty { database: String, table: String },
-    /// The rows that were read back are not those of the backup.
+    /// The database has not stored all rows of the backup.
     #[error(
-        "the database {database} did not return the rows of table {table} as they were written; \
-         nothing was restored"
+        "the database {database} has not stored all rows of table {table}; nothing was restored"
     )]
-    VerificationFailed { database: String, table: String },
+    MissingRows { database: String, table: String },
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -119,8 +109,7 @@ pub async fn create_backup(
     now: Timestamp,
     report: Option<ProgressCallback<'_>>,
 ) -> Result<Manifest, BackupError> {
-    let migrations = options.migrations;
-    let backup_options = export::BackupOptions { database, file, existing_file, migrations, now };
+    let backup_options = export::BackupOptions { database, file, existing_file, now };
     backup_options.check_file()?;
     match database {
         Database::Sqlite(path) => {
@@ -134,8 +123,8 @@ pub async fn create_backup(
     }
 }
 
-/// Loads a backup into an empty database, all or nothing, with an audit event. The backup should
-/// have been verified. No server may use a SQLite database meanwhile.
+/// Loads a backup into an empty database, all or nothing, with an audit event. No server may use a
+/// SQLite database meanwhile.
 pub async fn restore_backup(
     backup: &Backup,
     database: &Database,

@@ -4,16 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod audit;
-mod next_release;
 mod observed;
 mod pooled;
 mod proxy;
-mod recording;
 mod tls;
 
-use std::fs::{self, File};
+use std::fs;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
@@ -21,12 +18,10 @@ use tempfile::TempDir;
 use test_engines::shared::postgres_url;
 
 pub use self::audit::{any_events, recorded_events};
-pub use self::next_release::{next_release_options, open_as_next_release};
+pub use self::observed::RecordedStatement;
 pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
-pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::tls::{CertificateAuthority, TlsPostgres};
-pub use crate::backup::forgery::{forge_checksums, forge_manifest};
 use crate::engine::database::Database;
 use crate::engine::options::Options;
 use crate::engine::sql;
@@ -71,11 +66,7 @@ impl TestDatabase {
     /// Opens a store like `open`, with a cache of this size.
     pub async fn open_with_cache_bytes(&self, cache_bytes: usize) -> Store {
         let options = Options { cache_bytes, ..options() };
-        let store = Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
-        match std::env::var_os("BELFRY_RECORD") {
-            Some(dir) => store.with_statement_recorder(create_recording_file(dir.as_ref())),
-            None => store,
-        }
+        Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap()
     }
 
     /// Returns the URL for `--database`; `None` for SQLite.
@@ -85,15 +76,6 @@ impl TestDatabase {
             Database::Postgres(url) => Some(url.reveal()),
         }
     }
-}
-
-/// Creates a file for the current test's statements, which the test
-/// `collect_recorded_statements` collects.
-fn create_recording_file(dir: &Path) -> File {
-    let thread = std::thread::current();
-    let test_name = thread.name().unwrap_or_default().replace("::", ".");
-    fs::create_dir_all(dir).unwrap();
-    File::create(dir.join(test_name)).unwrap()
 }
 
 /// Returns options with few connections, because many tests share one server.
@@ -116,6 +98,11 @@ impl Store {
             .map(|metrics| metrics.temporary_failures.get() + metrics.permanent_failures.get())
             .iter()
             .sum()
+    }
+
+    /// Returns the number of stored grants, active or not.
+    pub async fn count_grants(&self) -> usize {
+        self.engine.read(sql!("select id from grants")).await.unwrap().len()
     }
 
     /// Makes the leases of all claims expire.

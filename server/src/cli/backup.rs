@@ -18,7 +18,8 @@ use crate::config::Config;
 
 #[derive(Args)]
 pub(super) struct Command {
-    /// The file to write: a SQLite database that only its owner can read
+    /// The file to write: a SQLite database that only its owner can read. FILE.sha256 gets its
+    /// digest
     file: PathBuf,
     /// Overwrite an existing file
     #[arg(long)]

@@ -11,7 +11,6 @@ use clap::Args;
 use super::CliError;
 use super::backup::{contains_sealed_data, describe_backup};
 use super::lock::{check_owner, lock_data};
-use super::output::print_message;
 use super::progress::ProgressLine;
 use crate::config::Config;
 
@@ -28,17 +27,9 @@ impl Command {
     pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
         let database = config.database();
         check_owner(&database)?;
+        // The backup is checked before anything is created.
+        let backup = Backup::open(&self.file)?;
         let mut progress_line = ProgressLine::new();
-        let backup = Backup::open(&self.file, &config.store)?;
-        // The backup is verified before anything is created.
-        let unknown_names = backup.verify(&mut |progress| progress_line.show(progress))?;
-        progress_line.clear();
-        for name in unknown_names {
-            print_message(format_args!(
-                "belfry: warning: this version does not know {name}, which has no effect"
-            ));
-        }
-
         let _lock = lock_data(&database)?;
         let (tokens, effect) = if self.revoke_tokens {
             (RestoredTokens::Revoke, ", all tokens revoked")

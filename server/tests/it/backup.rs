@@ -8,14 +8,13 @@ mod kill;
 mod load;
 mod read_only_disk;
 mod rows;
-mod versions;
 
 use std::path::Path;
 
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_store::test_support::options;
 use belfry_store::{
-    Backup, BackupError, Database, ExistingFile, Manifest, Options, RestoredTokens, create_backup,
+    Backup, BackupError, Database, ExistingFile, Manifest, RestoredTokens, create_backup,
     restore_backup,
 };
 use jiff::Timestamp;
@@ -33,25 +32,14 @@ async fn back_up(database: &TestDatabase, file: &Path) -> Manifest {
     create_backup(&database.database, &options(), file, existing_file, now(), None).await.unwrap()
 }
 
-/// Verifies a backup and restores it.
 async fn try_restore(
     file: &Path,
     database: &Database,
     tokens: RestoredTokens,
 ) -> Result<(), BackupError> {
-    try_restore_with(&options(), file, database, tokens).await
-}
-
-async fn try_restore_with(
-    options: &Options,
-    file: &Path,
-    database: &Database,
-    tokens: RestoredTokens,
-) -> Result<(), BackupError> {
     let event = NewAuditEvent::for_command(now(), AuditKind::Restore);
-    let backup = Backup::open(file, options)?;
-    backup.verify(&mut |_| {})?;
-    restore_backup(&backup, database, options, tokens, &event, &mut |_| {}).await
+    let backup = Backup::open(file)?;
+    restore_backup(&backup, database, &options(), tokens, &event, &mut |_| {}).await
 }
 
 /// Restores a backup, keeping its tokens. Panics on failure.

@@ -121,12 +121,12 @@ mod tests {
     use rusqlite::{Connection, params_from_iter};
 
     use super::*;
-    use crate::engine::migrations::Migrations;
+    use crate::engine::migrations::MIGRATIONS;
 
     /// Returns the query plan for a filter on an empty database.
     fn query_plan(filter: &AccountFilter, start: PageStart) -> String {
         let connection = Connection::open_in_memory().unwrap();
-        for migration in Migrations::default().0 {
+        for migration in MIGRATIONS.0 {
             connection.execute_batch(migration.sqlite).unwrap();
         }
         let page = PageRequest { below: Some(9), above: None, start, limit: 100 };

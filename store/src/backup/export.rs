@@ -5,22 +5,19 @@ use std::path::Path;
 use jiff::Timestamp;
 use rusqlite::params_from_iter;
 
-use super::checksum::TableChecksum;
 use super::manifest::{Manifest, TableSummary};
 use super::new_file::{ExistingFile, NewBackupFile};
-use super::row_check::RowCheck;
 use super::schema::Schema;
 use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, ProgressCallback, RowCounter};
 use crate::engine::database::Database;
-use crate::engine::migrations::{Migrations, SchemaPolicy, SchemaVersion};
+use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion};
 
 /// Parameters of a backup.
 pub(super) struct BackupOptions<'a> {
     pub(super) database: &'a Database,
     pub(super) file: &'a Path,
     pub(super) existing_file: ExistingFile,
-    pub(super) migrations: Migrations,
     pub(super) now: Timestamp,
 }
 
@@ -57,8 +54,8 @@ pub(super) async fn write_backup<T: TableTransaction>(
     // compatible, but has tables or columns that would be missing in the backup.
     let schema_version = SchemaVersion::exact(version);
     let database = options.database.location();
-    options.migrations.pending(SchemaPolicy::Require, &database, schema_version)?;
-    let schema = Schema::from_migrations(version, options.migrations)?;
+    MIGRATIONS.pending(SchemaPolicy::Require, &database, schema_version)?;
+    let schema = Schema::from_migrations(version)?;
     let mut ignore_progress = |_| {};
     let mut counter = match report {
         Some(report) => RowCounter::new("backing up", count_rows(&source, &schema).await?, report),
@@ -69,20 +66,14 @@ pub(super) async fn write_backup<T: TableTransaction>(
     for table in schema.backup_tables() {
         let write_error = |error: rusqlite::Error| new_file.write_error(&error);
         let mut insert = new_file.connection.prepare(&table.insert_sql()).map_err(write_error)?;
-        let mut checksum = TableChecksum::default();
-        let mut row_check = RowCheck::new(table);
+        let mut row_count = 0;
         let mut copy_row = |row: &[_]| {
-            row_check
-                .check(row)
-                .map_err(|value| BackupError::Unreadable { database: database.clone(), value })?;
-            checksum.add_row(row);
+            row_count += 1;
             counter.advance();
             insert.execute(params_from_iter(row)).map(drop).map_err(write_error)
         };
         source.scan(table, &mut copy_row).await?;
-        let row_count = checksum.row_count;
-        let checksum = checksum.to_hex();
-        tables.push(TableSummary { name: table.name.clone(), row_count, checksum });
+        tables.push(TableSummary { name: table.name.clone(), row_count });
     }
     // Ends the transaction before the file is synced.
     drop(source);

@@ -1,20 +1,17 @@
 //! Reads backup files.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use belfry_runtime::file_access::describe_file_error;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
-use super::checksum::TableChecksum;
-use super::manifest::{self, FORMAT, Manifest, TableSummary};
-use super::new_file::create_table_sql;
-use super::row_check::RowCheck;
+use super::BackupError;
+use super::digest::{digest_path, sha256_hex};
+use super::manifest::{FORMAT, Manifest};
 use super::schema::{Schema, Table};
-use super::sqlite::scan;
-use super::{BackupError, ProgressCallback, RowCounter};
-use crate::engine::migrations::Migrations;
-use crate::engine::options::Options;
+use crate::engine::migrations::MIGRATIONS;
 use crate::engine::{Value, sqlite};
 
 /// The approximate size of the rows that are loaded together.
@@ -30,38 +27,39 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Opens the file and reads its manifest. Rejects files that are not backups, truncated files,
-    /// changed manifests, backups of newer versions and of pre-releases, and tables that could
-    /// compute rows, such as views. Does not check the rows: see [`Backup::verify`].
-    pub fn open(file: &Path, options: &Options) -> Result<Self, BackupError> {
+    /// Opens the file and checks it: the digest next to it if there is one, SQLite's integrity
+    /// check, and the tables of its manifest.
+    pub fn open(file: &Path) -> Result<Self, BackupError> {
         // SQLite's error would not say why the file cannot be opened.
-        let metadata = File::open(file).and_then(|file| file.metadata()).map_err(|error| {
-            BackupError::Read { file: file.to_owned(), reason: describe_file_error(file, &error) }
-        })?;
-        let file_bytes = metadata.len();
+        let to_io_error = |error: io::Error| BackupError::Read {
+            file: file.to_owned(),
+            reason: describe_file_error(file, &error),
+        };
+        let mut content = File::open(file).map_err(to_io_error)?;
+        let file_bytes = content.metadata().map_err(to_io_error)?.len();
         let to_read_error = |error: rusqlite::Error| read_error(file, &error);
         let connection = sqlite::open_ignoring_wal(file).map_err(to_read_error)?;
         connection.pragma_update(None, "trusted_schema", false).map_err(to_read_error)?;
-        check_format(&connection, file, options.migrations)?;
+        check_format(&connection, file)?;
         check_length(&connection, file_bytes, file)?;
-        check_tables(&connection, file, manifest::TABLES)?;
-        let (manifest, checksum) = Manifest::read(&connection).map_err(to_read_error)?;
-        if manifest.checksum() != checksum {
-            return Err(damaged_error(file, "its manifest was changed"));
+        if let Ok(expected_digest) = fs::read_to_string(digest_path(file))
+            && !expected_digest.starts_with(&sha256_hex(&mut content).map_err(to_io_error)?)
+        {
+            return Err(damaged_error(file, "its SHA-256 digest differs from the one next to it"));
         }
-        let schema = Schema::from_migrations(manifest.schema_version, options.migrations)?;
-        let expected_count = schema.backup_tables().count();
-        if schema.backup_tables().any(|table| table_summary(&manifest, table).is_none())
-            || manifest.tables.len() != expected_count
+        let integrity: String = connection
+            .query_row("pragma integrity_check(1)", [], |row| row.get(0))
+            .map_err(to_read_error)?;
+        if integrity != "ok" {
+            return Err(damaged_error(file, &integrity));
+        }
+        let manifest = Manifest::read(&connection).map_err(to_read_error)?;
+        let schema = Schema::from_migrations(manifest.schema_version)?;
+        let table_count = schema.backup_tables().count();
+        if manifest.tables.len() != table_count
+            || schema.backup_tables().any(|table| manifest.row_count_of(&table.name).is_none())
         {
             return Err(damaged_error(file, "its tables are not those of its schema version"));
-        }
-        // A row takes more than a byte.
-        if manifest.tables.iter().any(|table| table.row_count > file_bytes) {
-            return Err(damaged_error(file, "it is too small for the rows of its manifest"));
-        }
-        for table in schema.backup_tables() {
-            check_tables(&connection, file, &create_table_sql(table))?;
         }
         Ok(Self { connection, file: file.to_owned(), manifest, schema })
     }
@@ -69,53 +67,6 @@ impl Backup {
     /// Returns the manifest, with the versions, time and tables of the backup.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
-    }
-
-    /// Reads all rows, compares them with the checksums, and checks that the store can read them.
-    /// Returns, for each column, the first value that this version does not know, and therefore
-    /// ignores or treats like the least privileged one.
-    pub fn verify(&self, report: ProgressCallback<'_>) -> Result<Vec<String>, BackupError> {
-        let mut counter = RowCounter::new("checking", self.manifest.row_count(), report);
-        let mut unknown_names = Vec::new();
-        for table in self.schema.backup_tables() {
-            let mut checksum = TableChecksum::default();
-            let mut row_check = RowCheck::new(table);
-            let mut check_row = |row: &[Value]| {
-                checksum.add_row(row);
-                self.check_row_count(table, checksum.row_count)?;
-                let to_damaged_error =
-                    |value| damaged_error(&self.file, &format!("unreadable {value}"));
-                row_check.check(row).map_err(to_damaged_error)?;
-                counter.advance();
-                Ok(())
-            };
-            scan(&self.connection, &table.select_sql(), &mut check_row, |error| {
-                read_error(&self.file, &error)
-            })?;
-            if !self.matches_manifest(table, &checksum) {
-                let reason = format!("the rows of table {} do not match its checksum", table.name);
-                return Err(damaged_error(&self.file, &reason));
-            }
-            unknown_names.extend(row_check.into_unknown_names());
-        }
-        Ok(unknown_names)
-    }
-
-    /// Rejects more rows than the manifest lists: in a damaged file, pages that refer to each other
-    /// would return rows forever.
-    pub(super) fn check_row_count(&self, table: &Table, rows: u64) -> Result<(), BackupError> {
-        if table_summary(&self.manifest, table).is_some_and(|summary| rows <= summary.row_count) {
-            return Ok(());
-        }
-        let reason = format!("table {} has more rows than its manifest says", table.name);
-        Err(damaged_error(&self.file, &reason))
-    }
-
-    /// Returns whether a table's row count and checksum are those in the manifest.
-    pub(super) fn matches_manifest(&self, table: &Table, checksum: &TableChecksum) -> bool {
-        table_summary(&self.manifest, table).is_some_and(|summary| {
-            (summary.row_count, &summary.checksum) == (checksum.row_count, &checksum.to_hex())
-        })
     }
 
     /// Reads the rows of a table after a position, up to about [`PAGE_BYTES`], and moves the
@@ -154,10 +105,6 @@ impl Backup {
     }
 }
 
-fn table_summary<'a>(manifest: &'a Manifest, table: &Table) -> Option<&'a TableSummary> {
-    manifest.tables.iter().find(|summary| summary.name == table.name)
-}
-
 /// Returns the approximate memory use of a value.
 fn value_bytes(value: &Value) -> usize {
     let text_bytes = if let Value::Text(text) = value { text.len() } else { 0 };
@@ -166,11 +113,7 @@ fn value_bytes(value: &Value) -> usize {
 
 /// Rejects files that are not backups, files without a manifest, invalid and newer versions, and
 /// pre-releases. The columns that are read here are in every format.
-fn check_format(
-    connection: &Connection,
-    file: &Path,
-    migrations: Migrations,
-) -> Result<(), BackupError> {
+fn check_format(connection: &Connection, file: &Path) -> Result<(), BackupError> {
     let backup_table = connection
         .query_row(
             "select 1 from sqlite_schema where name = 'backup' and type = 'table' \
@@ -193,7 +136,7 @@ fn check_format(
         }
         versions => versions.map_err(|error| read_error(file, &error))?,
     };
-    let newest = migrations.newest();
+    let newest = MIGRATIONS.newest();
     for (version_kind, file_version, supported_version) in
         [("format", format, FORMAT), ("schema version", schema, newest)]
     {
@@ -208,22 +151,8 @@ fn check_format(
         let reason = format!("format {format} and schema version {schema} do not exist");
         return Err(damaged_error(file, &reason));
     }
-    if schema < migrations.oldest() {
+    if schema < MIGRATIONS.oldest() {
         return Err(BackupError::PreRelease { file: file.to_owned(), found: schema, version });
-    }
-    Ok(())
-}
-
-/// Checks that the file has the tables that these statements create, and nothing else in their
-/// place: a view, a virtual table or a computed column could return rows forever.
-fn check_tables(connection: &Connection, file: &Path, statements: &str) -> Result<(), BackupError> {
-    let to_read_error = |error: rusqlite::Error| read_error(file, &error);
-    let select = "select 1 from sqlite_schema where type = 'table' and lower(sql) = ?";
-    let mut select_table = connection.prepare_cached(select).map_err(to_read_error)?;
-    for statement in statements.split("; ") {
-        if !select_table.exists([statement]).map_err(to_read_error)? {
-            return Err(damaged_error(file, "its tables are not those of its schema version"));
-        }
     }
     Ok(())
 }

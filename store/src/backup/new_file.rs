@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 use super::BackupError;
+use super::digest::{digest_path, sha256_hex};
 use super::manifest::{self, Manifest};
 use super::schema::{ColumnType, Schema, Table};
 use crate::engine::sqlite;
@@ -108,7 +109,7 @@ impl NewBackupFile {
         self.connection.execute_batch("commit; begin")
     }
 
-    /// Writes the manifest, syncs the file and renames it to its final name.
+    /// Writes the manifest, syncs the file, renames it to its final name and writes its digest.
     pub(super) fn finish(
         self,
         manifest: &Manifest,
@@ -116,7 +117,7 @@ impl NewBackupFile {
     ) -> Result<(), BackupError> {
         manifest.write(&self.connection).map_err(|error| self.write_error(&error))?;
         self.connection.execute_batch("commit").map_err(|error| self.write_error(&error))?;
-        let Self { connection, temporary_path, locked_file, file } = self;
+        let Self { connection, temporary_path, mut locked_file, file } = self;
         drop(connection);
         let to_error = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists => BackupError::Exists(file.clone()),
@@ -124,6 +125,17 @@ impl NewBackupFile {
         };
         locked_file.sync_all().map_err(to_error)?;
         let directory = temporary_path.parent().map(Path::to_owned).unwrap_or_default();
+        let digest = sha256_hex(&mut locked_file).map_err(to_error)?;
+        let mut digest_file =
+            Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(&directory).map_err(to_error)?;
+        let name = file.file_name().unwrap_or_default().display();
+        writeln!(digest_file, "{digest}  {name}").map_err(to_error)?;
+        digest_file.as_file().sync_all().map_err(to_error)?;
+        // The digest of an earlier backup must not remain beside this one.
+        match fs::remove_file(digest_path(&file)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(to_error(error)),
+            _ => {}
+        }
         match existing_file {
             ExistingFile::Reject => temporary_path.persist_noclobber(&file),
             ExistingFile::Replace => temporary_path.persist(&file),
@@ -134,6 +146,7 @@ impl NewBackupFile {
         if (written_file.dev(), written_file.ino()) != (named_file.dev(), named_file.ino()) {
             return Err(write_error(&file, &REPLACED_REASON));
         }
+        digest_file.persist(digest_path(&file)).map_err(|error| to_error(error.error))?;
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(to_error)
     }
 
@@ -178,7 +191,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::engine::migrations::Migrations;
+    use crate::engine::migrations::MIGRATIONS;
 
     fn mode(path: &Path) -> u32 {
         path.metadata().unwrap().permissions().mode() & 0o777
@@ -187,8 +200,7 @@ mod tests {
     /// Other users may be able to write to the directory, and SQLite opens the file by its name.
     #[test]
     fn a_temporary_file_that_others_remove_or_replace_is_not_written() {
-        let migrations = Migrations::default();
-        let schema = Schema::from_migrations(migrations.newest(), migrations).unwrap();
+        let schema = Schema::from_migrations(MIGRATIONS.newest()).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("backup");
         let other_file = dir.path().join("other");
@@ -215,7 +227,7 @@ mod tests {
         assert_eq!(other_file.metadata().unwrap().len(), 0);
 
         let manifest = Manifest {
-            schema_version: migrations.newest(),
+            schema_version: MIGRATIONS.newest(),
             belfry_version: String::new(),
             created_at: jiff::Timestamp::UNIX_EPOCH,
             tables: Vec::new(),

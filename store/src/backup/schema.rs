@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::engine::migrations::Migrations;
+use crate::engine::migrations::MIGRATIONS;
 use crate::error::StoreError;
 
 /// Tables that a backup does not contain. `locks`: rows without content. `requests`: expire within
@@ -16,8 +16,6 @@ const VOLATILE_TABLES: [&str; 6] =
 #[derive(Debug)]
 pub(super) struct Schema {
     pub(super) version: i64,
-    /// The migrations that create the schema, and later ones.
-    pub(super) migrations: Migrations,
     /// All tables except `migrations`.
     pub(super) all_tables: Vec<Table>,
 }
@@ -42,12 +40,9 @@ pub(super) enum ColumnType {
 
 impl Schema {
     /// Applies the migrations up to a version to an empty database in memory, and reads its tables.
-    pub(super) fn from_migrations(
-        version: i64,
-        migrations: Migrations,
-    ) -> Result<Self, StoreError> {
-        read_tables(version, migrations)
-            .map(|all_tables| Self { version, migrations, all_tables })
+    pub(super) fn from_migrations(version: i64) -> Result<Self, StoreError> {
+        read_tables(version)
+            .map(|all_tables| Self { version, all_tables })
             .map_err(|error| StoreError::Failed(format!("schema version {version}: {error}")))
     }
 
@@ -76,9 +71,9 @@ impl Table {
     }
 }
 
-fn read_tables(version: i64, migrations: Migrations) -> rusqlite::Result<Vec<Table>> {
+fn read_tables(version: i64) -> rusqlite::Result<Vec<Table>> {
     let connection = Connection::open_in_memory()?;
-    for migration in migrations.split(version).0 {
+    for migration in MIGRATIONS.split(version).0 {
         connection.execute_batch(migration.sqlite)?;
     }
     let mut select_columns = connection.prepare(
@@ -106,13 +101,11 @@ fn read_tables(version: i64, migrations: Migrations) -> rusqlite::Result<Vec<Tab
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::migrations::Migration;
 
     /// This test fails for a new table, so that its author decides whether to back it up.
     #[test]
     fn every_table_is_backed_up_or_volatile() {
-        let migrations = Migrations::default();
-        let schema = Schema::from_migrations(migrations.newest(), migrations).unwrap();
+        let schema = Schema::from_migrations(MIGRATIONS.newest()).unwrap();
         let mut table_names: Vec<&str> = schema.backup_tables().map(|table| &*table.name).collect();
         table_names.sort_unstable();
         let expected = [
@@ -131,25 +124,5 @@ mod tests {
         ];
         assert_eq!(table_names, expected);
         assert_eq!(schema.all_tables.len(), expected.len() + VOLATILE_TABLES.len());
-    }
-
-    #[test]
-    fn a_schema_has_the_tables_and_columns_of_its_migrations() {
-        const fn migration(number: i64, sqlite: &'static str) -> Migration {
-            Migration { number, compatible_from: 1, sqlite, postgres: "" }
-        }
-        const MIGRATIONS: Migrations = Migrations(&[
-            migration(1, "create table a (b bigint)"),
-            migration(2, "alter table a add column c text; create table d (e text)"),
-        ]);
-        let tables = |version| {
-            let schema = Schema::from_migrations(version, MIGRATIONS).unwrap();
-            let tables =
-                schema.backup_tables().map(|table| (table.name.clone(), table.column_list()));
-            tables.collect::<Vec<_>>()
-        };
-        let table = |name: &str, columns: &str| (name.to_owned(), columns.to_owned());
-        assert_eq!(tables(1), [table("a", "b")]);
-        assert_eq!(tables(2), [table("a", "b, c"), table("d", "e")]);
     }
 }

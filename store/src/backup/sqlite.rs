@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
     use crate::engine::database::Database;
-    use crate::engine::migrations::Migrations;
+    use crate::engine::migrations::MIGRATIONS;
     use crate::engine::options::Options;
     use crate::store::Store;
 
@@ -141,8 +141,7 @@ mod tests {
         let connection = sqlite::open_ignoring_wal(&path).unwrap();
         let unlocked_files = Some((path.clone(), FileState::read(&path)));
         let transaction = Transaction { connection, unlocked_files };
-        let migrations = Migrations::default();
-        let schema = Schema::from_migrations(migrations.newest(), migrations).unwrap();
+        let schema = Schema::from_migrations(MIGRATIONS.newest()).unwrap();
         let table = schema.backup_tables().next().unwrap();
         transaction.scan(table, &mut |_| Ok(())).await.unwrap();
 

@@ -44,8 +44,7 @@ impl Diagnosis {
             Database::Postgres(url) => postgres::diagnose(url, options).await,
             Database::Sqlite(path) => {
                 let path = path.clone();
-                let migrations = options.migrations;
-                let task = tokio::task::spawn_blocking(move || sqlite::diagnose(&path, migrations));
+                let task = tokio::task::spawn_blocking(move || sqlite::diagnose(&path));
                 task.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
             }
         }

@@ -7,7 +7,7 @@ use belfry_runtime::duration;
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
-use crate::engine::migrations::{Migrations, SchemaPolicy};
+use crate::engine::migrations::SchemaPolicy;
 
 /// Store options: the section `[store]` of `belfry.toml`.
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
@@ -30,9 +30,6 @@ pub struct Options {
     /// Policy for a missing or older schema.
     #[serde(skip)]
     pub schema: SchemaPolicy,
-    /// The migrations that create and upgrade the schema.
-    #[serde(skip)]
-    pub migrations: Migrations,
     /// The store's access to the database.
     #[serde(skip)]
     pub access: Access,

@@ -63,12 +63,6 @@ impl Row {
         Self(values.into_iter())
     }
 
-    /// Returns the columns that have not been read yet.
-    #[cfg(feature = "test-support")]
-    pub(crate) fn values(&self) -> &[Value] {
-        self.0.as_slice()
-    }
-
     /// Reads the next column.
     pub(crate) fn take<T: FromValue>(&mut self) -> Result<T, StoreError> {
         let value = self.0.next().unwrap_or(Value::Null);

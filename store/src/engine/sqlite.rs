@@ -34,7 +34,7 @@ pub(crate) use self::restore::open_for_restore;
 pub(crate) use self::wal::BUSY_TIMEOUT;
 pub(crate) use self::wal::open_ignoring_wal;
 use crate::cache::Cache;
-use crate::engine::migrations::{SchemaPolicy, SchemaVersion};
+use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion};
 use crate::engine::options::Options;
 use crate::engine::{Batch, BatchResult, Engine, Row, Rows, Statement, Value};
 use crate::error::StoreError;
@@ -69,13 +69,13 @@ impl Sqlite {
         cache: Arc<Cache>,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let Options { schema, migrations, .. } = *options;
+        let schema = options.schema;
         if database_exists(path)? {
             // Checked first, because SQLite would create files next to one that it may only read.
             check_writable(path).map_err(|error| access_error(path, path, &error))?;
         } else {
             // Checked first, because opening the file would create it.
-            migrations.pending(schema, &path.display().to_string(), SchemaVersion::NONE)?;
+            MIGRATIONS.pending(schema, &path.display().to_string(), SchemaVersion::NONE)?;
         }
         if let Some(directory) = path.parent() {
             create_private_directory(directory)
@@ -108,13 +108,13 @@ impl Sqlite {
 
     /// Opens an existing file for reading. In WAL mode, readers do not wait for writers.
     pub(crate) fn open_for_reading(path: &Path, options: &Options) -> Result<Self, StoreError> {
-        let Options { schema, migrations, .. } = *options;
+        let schema = options.schema;
         let database = path.display().to_string();
         if !database_exists(path)? {
-            migrations.pending(schema, &database, SchemaVersion::NONE)?;
+            MIGRATIONS.pending(schema, &database, SchemaVersion::NONE)?;
         }
         let ExistingDatabase { connection, version, .. } = open_existing(path)?;
-        migrations.pending(schema, &database, version)?;
+        MIGRATIONS.pending(schema, &database, version)?;
         let metrics = Arc::default();
         let (reads, readers) = reader::start_threads([Ok(connection)], &metrics)
             .map_err(|error| open_error(path, &error))?;

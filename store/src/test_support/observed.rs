@@ -1,33 +1,53 @@
 //! An engine whose statements are observed by a test.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::engine::{Batch, BatchResult, CheckedEngine, Engine, Rows, Statement};
+use crate::engine::{Batch, BatchResult, CheckedEngine, Engine, Rows, Statement, Value};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// Receives the statements that succeeded and were not rolled back, with their rows.
-pub(super) trait Observer: Send + Sync + 'static {
-    fn on_read(&self, statement: &Statement, rows: &Rows);
-    fn on_write(&self, statements: &[Statement], rows: &[Rows]);
+/// A statement that succeeded and was not rolled back.
+#[derive(Debug, Clone)]
+pub struct RecordedStatement {
+    /// The SQL with the values of its parameters.
+    pub sql: String,
+    /// The SQL with numbered parameters.
+    pub numbered_sql: &'static str,
 }
 
-struct ObservedEngine<O> {
+impl RecordedStatement {
+    fn new(statement: &Statement) -> Self {
+        let mut sql = statement.sql.to_owned();
+        for (index, value) in statement.values.iter().enumerate().rev() {
+            let literal = match value {
+                Value::Null => "null".to_owned(),
+                Value::Text(text) => format!("'{text}'"),
+                Value::Integer(integer) => integer.to_string(),
+            };
+            sql = sql.replace(&format!("${}", index + 1), &literal);
+        }
+        Self { sql, numbered_sql: statement.sql }
+    }
+}
+
+type Hook = Box<dyn Fn(RecordedStatement) + Send + Sync>;
+
+struct ObservedEngine {
     engine: Box<dyn Engine>,
-    observer: O,
+    hook: Hook,
 }
 
-impl<O: Observer> Engine for ObservedEngine<O> {
+impl Engine for ObservedEngine {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         let read = self.engine.read(statement.clone());
         read.inspect(move |outcome| {
-            if let Ok(rows) = outcome {
-                self.observer.on_read(&statement, rows);
+            if outcome.is_ok() {
+                (self.hook)(RecordedStatement::new(&statement));
             }
         })
         .boxed()
@@ -43,7 +63,9 @@ impl<O: Observer> Engine for ObservedEngine<O> {
                 if let Ok(rows) = outcome
                     && !observed_batch.should_roll_back(rows)
                 {
-                    self.observer.on_write(&observed_batch.statements, rows);
+                    for statement in &observed_batch.statements {
+                        (self.hook)(RecordedStatement::new(statement));
+                    }
                 }
             })
             .boxed()
@@ -66,28 +88,22 @@ impl<O: Observer> Engine for ObservedEngine<O> {
     }
 }
 
-/// Calls a function with the SQL of each successful read.
-struct ReadHook<F>(F);
-
-impl<F: Fn(&str) + Send + Sync + 'static> Observer for ReadHook<F> {
-    fn on_read(&self, statement: &Statement, _: &Rows) {
-        self.0(statement.sql);
-    }
-
-    fn on_write(&self, _: &[Statement], _: &[Rows]) {}
-}
-
 impl Store {
-    /// Observes subsequent statements. Panics if the store has been cloned.
-    pub(super) fn observe(self, observer: impl Observer) -> Self {
+    /// Calls a function with each subsequent statement that succeeds, before its rows are returned,
+    /// so that a test can pause it. Panics if the store has been cloned.
+    pub fn with_statement_hook(
+        self,
+        hook: impl Fn(RecordedStatement) + Send + Sync + 'static,
+    ) -> Self {
         let CheckedEngine { engine, .. } = Arc::into_inner(self.engine).unwrap();
-        let engine = CheckedEngine::new(Box::new(ObservedEngine { engine, observer }));
+        let engine = CheckedEngine::new(Box::new(ObservedEngine { engine, hook: Box::new(hook) }));
         Self { engine: Arc::new(engine), ..self }
     }
 
-    /// Calls a function with the SQL of each subsequent successful read, before its rows are
-    /// returned, so that a test can pause it.
-    pub fn with_read_hook(self, hook: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.observe(ReadHook(hook))
+    /// Returns a store that collects its statements.
+    pub fn with_statement_recorder(self) -> (Self, Arc<Mutex<Vec<RecordedStatement>>>) {
+        let recording = Arc::new(Mutex::new(Vec::new()));
+        let statements = Arc::clone(&recording);
+        (self.with_statement_hook(move |next| statements.lock().unwrap().push(next)), recording)
     }
 }

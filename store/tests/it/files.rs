@@ -1,11 +1,16 @@
 //! Opening databases: schema versions, other processes, invalid files and directories.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::{TestDatabase, any_events, options};
-use belfry_store::{Access, Options};
-use belfry_store::{Database, Store, StoreError, StoredRequest, WriteOutcome};
+use belfry_store::test_support::{
+    TestDatabase, any_events, connect_postgres, execute_sql, options,
+};
+use belfry_store::{
+    Access, Database, Diagnosis, Options, Store, StoreError, StoredRequest, WriteOutcome,
+};
 use jiff::Timestamp;
+use tokio::sync::oneshot;
 
 use super::cases::{account, add_alice_and_app, hashed_secret, timestamp, token};
 
@@ -45,6 +50,69 @@ async fn a_newer_postgres_database_is_rejected() {
     let Err(error) = open(&database).await else { panic!("the database was opened") };
 
     assert!(matches!(error, StoreError::Newer { version: 999, .. }), "{error}");
+}
+
+/// This release can run alongside a newer one, and start after it, if the newer one allows that.
+async fn assert_a_compatible_newer_schema_is_accepted(database: TestDatabase) {
+    let running_node = open(&database).await.unwrap();
+    let migration = "alter table accounts add column added text not null default ''; \
+                     insert into migrations select 999, 0, max(number) from migrations";
+    execute_sql(&database, migration).await;
+    for (store, name) in [(running_node, "alice"), (open(&database).await.unwrap(), "bob")] {
+        let id = i64::try_from(name.len()).unwrap();
+        store.add_account(&any_events(), &account(id, name)).await.unwrap();
+        assert_eq!(store.account_by_name(name).await.unwrap().unwrap().id, id);
+    }
+    let diagnosis = Diagnosis::run(&database.database, &options()).await.unwrap();
+    assert_eq!(diagnosis.schema_version, Some(999));
+    assert!(diagnosis.supported_schema_version < 999);
+}
+
+#[tokio::test]
+async fn a_compatible_newer_schema_is_accepted_on_sqlite() {
+    assert_a_compatible_newer_schema_is_accepted(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test]
+async fn a_compatible_newer_schema_is_accepted_on_postgres() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    assert_a_compatible_newer_schema_is_accepted(database).await;
+}
+
+/// Returns the names of the valid indexes.
+async fn read_valid_indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
+    let select = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
+                    where i.indisvalid and pg_table_is_visible(c.oid)";
+    client.query(select, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+/// If an index were built within the migration, writes would wait until it is complete.
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_of_a_migration_are_built_while_other_nodes_write() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    drop(database.open().await);
+    let url = database.url().unwrap().to_owned();
+    let node = connect_postgres(&url).await;
+    let original_indexes = read_valid_indexes(&node).await;
+    // The state that a process leaves if it is killed after its migration.
+    node.batch_execute("drop index accounts_admins, accounts_disabled").await.unwrap();
+    let columns = "(id, name, password, created_at)";
+    let insert = |id: i64| format!("insert into accounts {columns} values ({id}, 'a{id}', '-', 1)");
+    let writer = connect_postgres(&url).await;
+    writer.batch_execute(&format!("begin; {}", insert(1))).await.unwrap();
+
+    let (store_sender, store_receiver) = oneshot::channel();
+    tokio::spawn(async move { drop(store_sender.send(database.open().await)) });
+    let count_waiting = "select count(*) from pg_stat_activity where \
+                         datname = current_database() and query like \
+                         'create index concurrently%' and wait_event_type = 'Lock'";
+    while node.query_one(count_waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    node.batch_execute("set statement_timeout = '20s'").await.unwrap();
+    node.batch_execute(&insert(2)).await.unwrap();
+
+    writer.batch_execute("commit").await.unwrap();
+    store_receiver.await.unwrap().ping().await.unwrap();
+    assert_eq!(read_valid_indexes(&node).await, original_indexes);
 }
 
 /// The migrations table of a pre-release.

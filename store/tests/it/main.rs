@@ -18,7 +18,6 @@ mod plans;
 mod pooler;
 mod stalled;
 mod tls;
-mod upgrade;
 
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, claims, codes,

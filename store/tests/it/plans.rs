@@ -4,12 +4,9 @@ use super::cases::deliveries::{NOW, attempt_record, claim, delivery, enqueue};
 use super::cases::receivers::{add_accounts_and_token, add_receiver, pusher};
 use super::cases::{add_alice_and_app, hashed_secret, timestamp, token};
 use super::nodes::connect;
-use belfry_store::test_support::{
-    RecordedBatch, RecordedStatement, TestDatabase, any_events, execute_sql,
-};
+use belfry_store::test_support::{RecordedStatement, TestDatabase, any_events, execute_sql};
 use belfry_store::{Database, DeliveryResult};
 use rusqlite::StatementStatus;
-use std::fs;
 use tokio_postgres::types::ToSql;
 
 /// Selects the last statement of another session that matches a pattern.
@@ -52,21 +49,21 @@ async fn tokens_are_inserted_without_planning_each_time() {
     let store = database.open().await;
     add_alice_and_app(&store).await;
     let client = connect(&database).await;
-    let recording = tempfile::NamedTempFile::new().unwrap();
-    let store = store.with_statement_recorder(recording.reopen().unwrap());
+    let (store, recording) = store.with_statement_recorder();
     store.add_app_token(&token("token None", None)).await.unwrap();
     store.add_token(&any_events(), &token("token Some(7)", Some(7))).await.unwrap();
-    let recorded_lines = fs::read_to_string(recording.path()).unwrap();
-    for (account, batch) in [None, Some(7_i64)].into_iter().zip(recorded_lines.lines()) {
+    let recorded = recording.lock().unwrap().clone();
+    let inserts: Vec<&str> = recorded
+        .iter()
+        .map(|statement| statement.numbered_sql)
+        .filter(|sql| sql.starts_with("insert into tokens "))
+        .collect();
+    assert_eq!(inserts.len(), 2);
+    for (account, insert) in [None, Some(7_i64)].into_iter().zip(inserts) {
         let name = format!("token {account:?}");
-        let RecordedBatch::Write(batch) = serde_json::from_str(batch).unwrap() else { panic!() };
-        let insert = batch
-            .iter()
-            .find(|statement| statement.sql.starts_with("insert into tokens "))
-            .unwrap();
         let grant_values: &[&(dyn ToSql + Sync)] =
             if account.is_some() { &[&"read", &"", &""] } else { &[] };
-        let insert = client.prepare(&insert.sql).await.unwrap();
+        let insert = client.prepare(insert).await.unwrap();
         for number in 0..10 {
             let (lookup, none) = (format!("{name} {number}"), None::<i64>);
             let token_values: [&(dyn ToSql + Sync); 7] =
@@ -85,31 +82,24 @@ async fn tokens_are_inserted_without_planning_each_time() {
 /// Returns the cost of reading which apps have access to alice's account: steps of SQLite's virtual
 /// machine, or rows that PostgreSQL reads.
 async fn measure_access_cost(database: &TestDatabase) -> u64 {
-    let recording = tempfile::NamedTempFile::new().unwrap();
-    let store = database.open().await.with_statement_recorder(recording.reopen().unwrap());
+    let (store, recording) = database.open().await.with_statement_recorder();
     let now = timestamp(1_800_000_000);
     assert_eq!(store.active_grants(7, 1, now).await.unwrap().len(), 1);
     assert_eq!(store.authorized_apps(7, now).await.unwrap().len(), 1);
     assert!(!store.account_app_tokens(7, 1, now).await.unwrap().is_empty());
-    let recorded_lines = fs::read_to_string(recording.path()).unwrap();
+    let recorded = recording.lock().unwrap().clone();
     let mut cost = 0;
-    for batch in recorded_lines.lines() {
-        let RecordedBatch::Read(select) = serde_json::from_str(batch).unwrap() else { continue };
-        cost += measure_cost(database, &select).await;
+    for select in &recorded {
+        cost += measure_cost(database, &select.sql).await;
     }
     cost
 }
 
 /// Returns the cost of one read.
-async fn measure_cost(database: &TestDatabase, select: &RecordedStatement) -> u64 {
-    // All parameters are integers.
-    let mut sql = select.sql.clone();
-    for (index, value) in select.values.iter().enumerate().rev() {
-        sql = sql.replace(&format!("${}", index + 1), &value.to_string());
-    }
+async fn measure_cost(database: &TestDatabase, sql: &str) -> u64 {
     if let Database::Sqlite(path) = &database.database {
         let connection = rusqlite::Connection::open(path).unwrap();
-        let mut statement = connection.prepare(&sql).unwrap();
+        let mut statement = connection.prepare(sql).unwrap();
         let mut rows = statement.query([]).unwrap();
         while rows.next().unwrap().is_some() {}
         drop(rows);
@@ -163,14 +153,7 @@ const LARGE_TABLES: [&str; 5] = ["deliveries", "receivers", "messages", "tokens"
 
 /// Returns the lines of a statement's plan that read a whole large table.
 async fn find_table_scans(database: &TestDatabase, statement: &RecordedStatement) -> Vec<String> {
-    let mut sql = statement.sql.clone();
-    for (index, value) in statement.values.iter().enumerate().rev() {
-        let literal = match value {
-            serde_json::Value::String(text) => format!("'{text}'"),
-            value => value.to_string(),
-        };
-        sql = sql.replace(&format!("${}", index + 1), &literal);
-    }
+    let sql = &statement.sql;
     let (lines, scan): (Vec<String>, &str) = if let Database::Sqlite(path) = &database.database {
         let connection = rusqlite::Connection::open(path).unwrap();
         let mut explain = connection.prepare(&format!("explain query plan {sql}")).unwrap();
@@ -217,8 +200,7 @@ async fn the_delivery_queue_reads_no_whole_table() {
         execute_sql(&database, insert_rows).await;
         execute_sql(&database, "analyze").await;
 
-        let recording = tempfile::NamedTempFile::new().unwrap();
-        let store = store.with_statement_recorder(recording.reopen().unwrap());
+        let (store, recording) = store.with_statement_recorder();
         enqueue(&store, &[delivery(7, 5, "$e")]).await;
         assert_eq!(store.due_origins(timestamp(NOW), 200).await.unwrap().len(), 26);
         let claimed = claim(&store, "c", NOW).await;
@@ -229,15 +211,10 @@ async fn the_delivery_queue_reads_no_whole_table() {
         store.receivers_of_accounts(&[7], timestamp(NOW)).await.unwrap();
         store.delete_receiver(&any_events(), 7, 5).await.unwrap();
 
-        for line in fs::read_to_string(recording.path()).unwrap().lines() {
-            let statements = match serde_json::from_str(line).unwrap() {
-                RecordedBatch::Read(statement) => vec![statement],
-                RecordedBatch::Write(statements) => statements,
-            };
-            for statement in statements {
-                let scans = find_table_scans(&database, &statement).await;
-                assert_eq!(scans, [""; 0], "{}", statement.sql);
-            }
+        let recorded = recording.lock().unwrap().clone();
+        for statement in &recorded {
+            let scans = find_table_scans(&database, statement).await;
+            assert_eq!(scans, [""; 0], "{}", statement.sql);
         }
     }
 }

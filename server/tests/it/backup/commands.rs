@@ -274,28 +274,3 @@ fn the_version_in_a_backup_cannot_control_the_terminal() {
         assert!(message.trim_end().is_ascii() && message.lines().count() == 1, "{message}");
     }
 }
-
-#[test]
-fn a_restore_reports_values_that_this_version_does_not_know() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    add_account(dir, "alice");
-    // The command-line app has no grant types, which causes no warning.
-    run_successfully(dir, &["token", "issue", "alice", "--scopes", "read"]);
-    run_successfully(dir, &["backup", "known.db"]);
-    let output = run_belfry(dir, &["restore", "known.db", "--data", "known"]);
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-    let database = rusqlite::Connection::open(dir.join("data/belfry.db")).unwrap();
-    database.execute_batch("update accounts set id = 7, role = 'superadmin'").unwrap();
-    drop(database);
-    run_successfully(dir, &["backup", "copy.db"]);
-    let output = run_belfry(dir, &["restore", "copy.db", "--data", "new"]);
-    assert!(output.status.success());
-    let unknown_value = "role \"superadmin\" in the row of table accounts with id 7";
-    assert_eq!(
-        String::from_utf8(output.stderr).unwrap(),
-        format!(
-            "belfry: warning: this version does not know {unknown_value}, which has no effect\n"
-        )
-    );
-}

@@ -134,7 +134,7 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     drop(store);
     let delete_rows = "delete from accounts; delete from audit_events";
     client.batch_execute(delete_rows).await.unwrap();
-    let backup = belfry_store::Backup::open(&file, &options()).unwrap();
+    let backup = belfry_store::Backup::open(&file).unwrap();
     let event = NewAuditEvent::for_command(now(), AuditKind::Restore);
     let tokens = belfry_store::RestoredTokens::Keep;
     belfry_store::restore_backup(&backup, database, &options(), tokens, &event, &mut delay)

@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{Diagnosis, Durability};
 use crate::engine::database::SecretUrl;
-use crate::engine::migrations::{SchemaPolicy, SchemaVersion, TEST_INSERT};
+use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion, TEST_INSERT};
 use crate::engine::options::Options;
 use crate::engine::postgres::{
     ConnectionDriver, Hosts, check_encoding, describe_error, pooler, schema_version,
@@ -43,12 +43,12 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     check_encoding(&client).await.map_err(to_open_error)?;
     let version = schema_version(&client).await.map_err(|error| to_open_error(error.into()))?;
     // Fails if the schema is too new.
-    options.migrations.pending(SchemaPolicy::Migrate, &database, version)?;
+    MIGRATIONS.pending(SchemaPolicy::Migrate, &database, version)?;
     let clock_offset =
         measure_clock_offset(&client).await.map_err(|error| to_open_error(error.into()))?;
     let notification_outcome = check_notifications(&client, &listener, arrivals).await;
     let mut diagnosis = Diagnosis {
-        supported_schema_version: options.migrations.newest(),
+        supported_schema_version: MIGRATIONS.newest(),
         notifications: Some(notification_outcome),
         // Other servers with PostgreSQL's protocol may not report these settings.
         durability: read_durability(&client, hosts.has_several_hosts()).await.ok(),

@@ -5,20 +5,20 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 
 use super::Diagnosis;
-use crate::engine::migrations::{Migrations, SchemaPolicy, SchemaVersion, TEST_INSERT};
+use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion, TEST_INSERT};
 use crate::engine::sqlite::{
     BUSY_TIMEOUT, ExistingDatabase, database_exists, describe_error, open_existing,
 };
 use crate::error::StoreError;
 
-pub(super) fn diagnose(path: &Path, migrations: Migrations) -> Result<Diagnosis, StoreError> {
+pub(super) fn diagnose(path: &Path) -> Result<Diagnosis, StoreError> {
     let mut diagnosis =
-        Diagnosis { supported_schema_version: migrations.newest(), ..Diagnosis::default() };
+        Diagnosis { supported_schema_version: MIGRATIONS.newest(), ..Diagnosis::default() };
     if !database_exists(path)? {
         return Ok(diagnosis);
     }
     let ExistingDatabase { version, .. } = open_existing(path)?;
-    migrations.pending(SchemaPolicy::Migrate, &path.display().to_string(), version)?;
+    MIGRATIONS.pending(SchemaPolicy::Migrate, &path.display().to_string(), version)?;
     if version != SchemaVersion::NONE {
         diagnosis.schema_version = Some(version.number);
         diagnosis.write_outcome =

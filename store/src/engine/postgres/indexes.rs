@@ -10,19 +10,15 @@ use std::time::Duration;
 
 use tokio_postgres::Client;
 
-use crate::engine::migrations;
-use crate::engine::migrations::Migrations;
+use crate::engine::migrations::{self, MIGRATIONS};
 use crate::error::StoreError;
 
 /// Interval between attempts to get the lock.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Builds the indexes that are missing or incomplete. There is no time limit.
-pub(super) async fn build_missing_indexes(
-    client: &Client,
-    migrations: Migrations,
-) -> Result<(), StoreError> {
-    if find_missing_indexes(client, migrations).await?.is_empty() {
+pub(super) async fn build_missing_indexes(client: &Client) -> Result<(), StoreError> {
+    if find_missing_indexes(client).await?.is_empty() {
         return Ok(());
     }
     client.batch_execute("set statement_timeout = 0; set lock_timeout = 0").await?;
@@ -33,7 +29,7 @@ pub(super) async fn build_missing_indexes(
     while !client.query_one(try_lock, &[]).await?.try_get::<_, bool>(0)? {
         tokio::time::sleep(LOCK_POLL_INTERVAL).await;
     }
-    for (index, statement) in find_missing_indexes(client, migrations).await? {
+    for (index, statement) in find_missing_indexes(client).await? {
         tracing::info!(index, "building index");
         client.batch_execute(&format!("drop index concurrently if exists {index}")).await?;
         let create = statement.replacen("create index", "create index concurrently", 1);
@@ -43,10 +39,7 @@ pub(super) async fn build_missing_indexes(
 }
 
 /// Returns the names and statements of indexes that do not exist or are incomplete.
-async fn find_missing_indexes(
-    client: &Client,
-    migrations: Migrations,
-) -> Result<Vec<(String, String)>, StoreError> {
+async fn find_missing_indexes(client: &Client) -> Result<Vec<(String, String)>, StoreError> {
     let select = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
                   where i.indisvalid and pg_table_is_visible(c.oid)";
     let complete_indexes: BTreeSet<String> = client
@@ -56,7 +49,7 @@ async fn find_missing_indexes(
         .map(|row| row.try_get(0))
         .collect::<Result<_, _>>()?;
     let statements =
-        migrations.0.iter().flat_map(|migration| migrations::split_statements(migration.postgres));
+        MIGRATIONS.0.iter().flat_map(|migration| migrations::split_statements(migration.postgres));
     let indexes = statements.filter_map(|statement| {
         let name = migrations::index_name(&statement)?.to_owned();
         Some((name, statement))

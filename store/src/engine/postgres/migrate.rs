@@ -15,8 +15,7 @@ use tokio_postgres::{Client, GenericClient};
 
 use super::hosts::Hosts;
 use super::{indexes, pooler};
-use crate::engine::migrations;
-use crate::engine::migrations::{Migration, SchemaPolicy, SchemaVersion};
+use crate::engine::migrations::{self, MIGRATIONS, Migration, SchemaPolicy, SchemaVersion};
 use crate::engine::options::{Access, Options};
 use crate::error::StoreError;
 
@@ -63,7 +62,7 @@ pub(super) async fn migrate(
     timeout(MIGRATION_TIMEOUT, check_pooler(&client, hosts)).await.map_err(to_timeout_error)??;
     let migration = timeout(MIGRATION_TIMEOUT, check_and_migrate(client, options, now, database));
     if let Some(client) = migration.await.map_err(to_timeout_error)?? {
-        indexes::build_missing_indexes(&client, options.migrations).await?;
+        indexes::build_missing_indexes(&client).await?;
     }
     drop(connection.await);
     Ok(())
@@ -88,7 +87,7 @@ async fn check_and_migrate(
     check_encoding(&client).await?;
     if options.access == Access::Read {
         let version = schema_version(&client).await?;
-        return options.migrations.pending(options.schema, database, version).map(|_| None);
+        return MIGRATIONS.pending(options.schema, database, version).map(|_| None);
     }
     let start = Instant::now();
     loop {
@@ -106,7 +105,7 @@ async fn check_and_migrate(
             }
             Err(MigrationError::Store(error)) => return Err(error),
             Ok(version) => {
-                let is_not_newer = version.number <= options.migrations.newest();
+                let is_not_newer = version.number <= MIGRATIONS.newest();
                 return Ok(
                     (options.schema == SchemaPolicy::Migrate && is_not_newer).then_some(client)
                 );
@@ -146,10 +145,8 @@ async fn try_migrate(
     transaction.batch_execute("set local lock_timeout = '100ms'").await?;
     transaction.batch_execute(migrations::CREATE_TABLE).await?;
     let version = schema_version(&transaction).await?;
-    let pending = options
-        .migrations
-        .pending(options.schema, database, version)
-        .map_err(MigrationError::Store)?;
+    let pending =
+        MIGRATIONS.pending(options.schema, database, version).map_err(MigrationError::Store)?;
     for Migration { number, compatible_from, postgres, .. } in pending {
         for statement in migrations::split_statements(postgres) {
             if version == SchemaVersion::NONE || migrations::index_name(&statement).is_none() {

@@ -12,8 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use super::access::{open_error, sqlite_open_error, with_suffix};
 use super::wal::{self, Wal};
-use crate::engine::migrations;
-use crate::engine::migrations::{Migration, SchemaVersion};
+use crate::engine::migrations::{self, MIGRATIONS, Migration, SchemaVersion};
 use crate::engine::options::Options;
 use crate::error::StoreError;
 
@@ -148,8 +147,7 @@ pub(super) fn migrate(
         .map_err(to_error)?;
     transaction.execute_batch(migrations::CREATE_TABLE).map_err(to_error)?;
     let version = schema_version(&transaction).map_err(to_error)?;
-    let pending =
-        options.migrations.pending(options.schema, &path.display().to_string(), version)?;
+    let pending = MIGRATIONS.pending(options.schema, &path.display().to_string(), version)?;
     for Migration { number, compatible_from, sqlite, .. } in pending {
         transaction.execute_batch(sqlite).map_err(to_error)?;
         transaction

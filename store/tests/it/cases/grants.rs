@@ -2,7 +2,7 @@
 
 use belfry_core::matrix::{Device, LoginRequest};
 use belfry_core::oauth::grant::{Binding, CodeGrant};
-use belfry_store::test_support::{RecordedBatch, RecordedStatement, any_events};
+use belfry_store::test_support::any_events;
 use belfry_store::{NewToken, RetentionSettings, SignInOutcome, Store, SweepOutcome};
 use serde_json::json;
 
@@ -28,12 +28,7 @@ pub(crate) fn device(id: &str, name: &str) -> Device {
 
 /// Returns the number of stored grants, active or not.
 pub(crate) async fn count_grants(store: &Store) -> usize {
-    let sql = "select id from grants".to_owned();
-    let select = RecordedStatement { sql, values: Vec::new(), rows: Vec::new() };
-    match store.run_recorded(&RecordedBatch::Read(select)).await.unwrap() {
-        RecordedBatch::Read(statement) => statement.rows.len(),
-        RecordedBatch::Write(_) => panic!("expected a read"),
-    }
+    store.count_grants().await
 }
 
 /// Returns the number of alice's active grants to app 1.

@@ -28,8 +28,8 @@ impl ReadPause {
         let ((reached_sender, reached), (resume, resumed)) = (channel(), channel());
         let paused_statement = Arc::clone(&statement);
         let resumed = Mutex::new(resumed);
-        let store = store.with_read_hook(move |sql| {
-            let should_pause = |text: &mut &str| sql.contains(*text);
+        let store = store.with_statement_hook(move |next| {
+            let should_pause = |text: &mut &str| next.sql.contains(*text);
             if paused_statement.lock().unwrap().take_if(should_pause).is_some() {
                 reached_sender.send(()).unwrap();
                 block_in_place(|| resumed.lock().unwrap().recv()).unwrap();

@@ -21,7 +21,6 @@ async fn a_schema_from_a_different_version_is_reported(workspace: Workspace) {
     report.assert_status("write", "ok", "");
     assert_eq!(report.exit_code, Some(0));
 
-    workspace.execute_sql("delete from migrations where number > 12").await;
     workspace.execute_sql("update migrations set number = 11").await;
     let report = run_doctor(&workspace, &[]);
     report.assert_failed("database", "created by a pre-release of belfry (schema version 11)");

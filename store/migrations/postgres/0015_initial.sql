@@ -3,13 +3,17 @@
 --
 -- Secrets are split tokens: the row is found by the lookup key (hexadecimal, ordered by time), and
 -- only the SHA-256 digest of the random part is stored (base64url).
+--
+-- Primary keys of most tables begin with the account or app, so that a cluster could distribute
+-- these tables. Lookup keys contain random bytes, so their indexes need not be unique.
 
--- A user account.
+-- A user account. Names and e-mail addresses are ordered by bytes, as in SQLite, so that their
+-- indexes find those with a given beginning.
 create table accounts (
     id               bigint not null primary key,
-    name             text   not null unique,
-    email            text   unique,
-    unverified_email text,                -- given at sign-up; not unique, not accepted at sign-in
+    name             text   collate "C" not null unique,
+    email            text   collate "C" unique,
+    unverified_email text   collate "C",  -- given at sign-up; not unique, not accepted at sign-in
     password         text   not null,     -- Argon2id hash in PHC format
     role             text   not null default 'user', -- 'user' or 'admin'
     created_at       bigint not null,
@@ -54,7 +58,7 @@ create index apps_by_use on apps (coalesce(last_used_at + 3600, created_at)) whe
 -- An access token, issued to an app for an account, or to the app itself if account_id is null.
 -- Revoked tokens remain, so that their use can be reported as such.
 create table tokens (
-    lookup       text   not null primary key,
+    lookup       text   not null,
     digest       text   not null,
     app_id       bigint not null,
     account_id   bigint,
@@ -63,20 +67,22 @@ create table tokens (
     last_used_at bigint,          -- updated at most once an hour
     expires_at   bigint,
     revoked_at   bigint,
-    grant_id     text             -- null for a token of the app itself
-) without rowid;
+    grant_id     text,            -- null for a token of the app itself
+    primary key (app_id, lookup)
+);
 
-create index tokens_of_app on tokens (app_id, account_id);
+create index tokens_by_lookup on tokens (lookup);
 
 create index tokens_of_grant on tokens (account_id, app_id, grant_id)
     where account_id is not null;
 
+create index tokens_of_app_itself on tokens (app_id) where account_id is null;
 create index tokens_by_expiry on tokens (expires_at) where expires_at is not null;
 create index tokens_by_revocation on tokens (revoked_at) where revoked_at is not null;
 
 -- An authorization code, and the token it was redeemed for.
 create table codes (
-    lookup     text   not null primary key,
+    lookup     text   not null,
     digest     text   not null,
     app_id     bigint not null,
     account_id bigint not null,
@@ -85,25 +91,29 @@ create table codes (
     expires_at bigint not null,
     used_at    bigint,
     token      text,            -- lookup key of the token
-    grant_id   text   not null
-) without rowid;
+    grant_id   text   not null,
+    primary key (app_id, lookup)
+);
 
+create index codes_by_lookup on codes (lookup);
 create index codes_by_expiry on codes (expires_at);
 
 -- A browser session of a signed-in account.
 create table sessions (
-    lookup     text   not null primary key,
+    lookup     text   not null,
     digest     text   not null,
     account_id bigint not null,
     browser    text,            -- with operating system, as 'Firefox/Linux'; either may be empty
     lang       text,            -- language chosen at sign-in
+    address    text,            -- network, as '192.0.2.x'; null if addresses are not recorded
     created_at bigint not null,
     seen_at    bigint not null,
     expires_at bigint not null,
-    credential_version bigint not null default 0 -- that of the account at sign-in
-) without rowid;
+    credential_version bigint not null default 0, -- that of the account at sign-in
+    primary key (account_id, lookup)
+);
 
-create index sessions_of_account on sessions (account_id);
+create index sessions_by_lookup on sessions (lookup);
 create index sessions_by_expiry on sessions (expires_at);
 
 -- The push rules of an account in one scope: user-defined rules and overrides of built-in rules.
@@ -115,7 +125,7 @@ create table rulesets (
     document   text   not null, -- JSON
     expires_at bigint,          -- when its next timed rule ends, rounded up to a second
     primary key (account_id, scope)
-) without rowid;
+);
 
 create index rulesets_by_expiry on rulesets (expires_at, account_id, scope)
     where expires_at is not null;
@@ -125,16 +135,18 @@ create index rulesets_by_expiry on rulesets (expires_at, account_id, scope)
 -- sign-out the previous cookie is in came_from, so that a double submit of the form still finds the
 -- request.
 create table requests (
-    lookup     text   not null primary key,
+    lookup     text   not null,
     digest     text   not null,
     app_id     bigint not null,
     account_id bigint,          -- account that signed in for it
     browser    text   not null,
     came_from  text,
     parameters text   not null, -- JSON
-    expires_at bigint not null
-) without rowid;
+    expires_at bigint not null,
+    primary key (app_id, lookup)
+);
 
+create index requests_by_lookup on requests (lookup);
 create index requests_by_expiry on requests (expires_at);
 
 -- The audit trail. An event is written in the transaction of the change that it records. Events
@@ -152,7 +164,7 @@ create table audit_events (
     account_id bigint,
     app_id     bigint,
     count      bigint not null
-) without rowid;
+);
 
 create index audit_events_by_time on audit_events (at);
 
@@ -161,7 +173,7 @@ create index registrations_of_app on audit_events (app_id) where kind = 'app_reg
 
 -- Names of deleted accounts, which nobody can sign up with.
 create table reserved_names (
-    name        text   not null primary key,
+    name        text   collate "C" not null primary key,
     reserved_at bigint not null
 );
 
@@ -199,6 +211,93 @@ create table grants (
     created_at    bigint not null,
     pending_until bigint not null, -- when its newest code expires
     primary key (account_id, app_id, id)
-) without rowid;
+);
 
 create index grants_of_app on grants (app_id);
+
+-- The key pairs by which push services recognise this server (VAPID). The newest one is used for
+-- new receivers; the others remain for the receivers that were registered with them.
+create table vapid_keys (
+    public_key  text   not null primary key, -- base64url
+    private_key text   not null,             -- PKCS #8, sealed
+    created_at  bigint not null
+);
+
+-- A receiver: where a device receives notifications. It is a subscription of a Mastodon client, for
+-- which app_id is empty and push_key is the lookup key of the token, or a pusher of a Matrix client.
+create table receivers (
+    account_id     bigint not null,
+    id             bigint not null, -- random, below 2^31
+    protocol       text   not null, -- mastodon, gateway or web_push
+    token          text,            -- lookup key of the token that registered it
+    app_id         text   not null,
+    push_key       text   not null,
+    document       text   not null, -- JSON
+    secrets        text   not null, -- JSON, sealed
+    origin         text   not null, -- scheme, host and port to which messages are sent
+    vapid_key      text,            -- public key
+    ack_digest     text,            -- of the acknowledgement that activates it; null if it is active
+    ack_expires_at bigint,
+    created_at     bigint not null,
+    succeeded_at   bigint,          -- last delivered message
+    failed_at      bigint,          -- last failed attempt
+    failure        text,            -- reason of the last failed attempt
+    denied_since   bigint,          -- first 401 or 403 since the last delivered message
+    denied_count   bigint not null default 0,
+    primary key (account_id, id),
+    unique (app_id, push_key, account_id)
+);
+
+create index receivers_by_token on receivers (token) where token is not null;
+create index receivers_by_origin on receivers (origin);
+
+-- The content of an event or notification, while deliveries of it wait.
+create table messages (
+    id         text   not null primary key,
+    content    text   not null, -- JSON, sealed
+    created_at bigint not null
+);
+
+-- A message on its way to a receiver, and afterwards a line of the delivery log. A node that sends
+-- it sets claim and lease_until; when the lease is over, another node may claim it.
+create table deliveries (
+    id          text   not null primary key, -- hexadecimal, ordered by time
+    dedup_key   text   not null unique,      -- digest that recognises a repeated request
+    account_id  bigint not null,
+    receiver_id bigint not null,
+    origin      text   not null,             -- of the receiver
+    message_id  text,                        -- null when it has finished
+    event_id    text   not null,             -- of the event or notification
+    details     text   not null,             -- JSON: rule, tweaks and counts
+    created_at  bigint not null,
+    expires_at  bigint not null,
+    due_at      bigint not null,             -- of the next attempt
+    attempts    bigint not null default 0,
+    claim       text,                        -- random, of one claim by a node
+    lease_until bigint,                      -- in database time
+    outcome     text,                        -- delivered, dropped, expired or removed
+    status      bigint,                      -- HTTP status of the last response
+    error       text,                        -- reason of the last failed attempt
+    finished_at bigint                       -- null while it waits
+);
+
+-- Each partial index has a different condition. Without statistics PostgreSQL could not tell those
+-- with the same condition apart, and would read a whole index.
+create index deliveries_waiting on deliveries (origin, due_at, id) where finished_at is null;
+create index deliveries_waiting_of_account on deliveries (account_id) where outcome is null;
+create index deliveries_expiring on deliveries (expires_at)
+    where finished_at is null and message_id is not null;
+create index deliveries_by_message on deliveries (message_id) where message_id is not null;
+create index deliveries_by_claim on deliveries (claim) where claim is not null;
+create index deliveries_of_account on deliveries (account_id, id);
+
+-- A lane: the deliveries to one origin, which pause together after failures. A claim locks its row.
+create table lanes (
+    origin       text   not null primary key,
+    paused_until bigint not null,
+    failures     bigint not null -- since the last success
+);
+
+-- The database's time in whole seconds, by the name of SQLite's function.
+create or replace function unixepoch() returns bigint language sql stable
+    as 'select cast(floor(extract(epoch from statement_timestamp())) as bigint)';
