@@ -65,13 +65,11 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
     Ok(())
 }
 
-/// Verifies the last backup and returns the number of tables that differ from the first backup.
-/// Excludes the audit trail, because each command adds an event to it.
+/// Returns the number of tables with different row counts in the first and the last backup. Excludes
+/// the audit trail, because each command adds an event to it.
 fn count_changed_tables() -> Result<usize, Box<dyn Error>> {
-    let open_backup = |file: &str| Backup::open(Path::new(file), &Options::default());
-    let first = open_backup("from-sqlite")?;
-    let last = open_backup("result")?;
-    last.verify(&mut |_| {})?;
+    let first = Backup::open(Path::new("from-sqlite"))?;
+    let last = Backup::open(Path::new("result"))?;
     let tables = first.manifest().tables.iter().filter(|table| table.name != "audit_events");
     Ok(tables.filter(|table| !last.manifest().tables.contains(table)).count())
 }

@@ -9,7 +9,6 @@ use super::overrides::{variable_for_key, variable_names};
 
 /// Variables that Belfry's tests and the examples for apps use.
 const OTHER_VARIABLES: [&str; 6] = [
-    "BELFRY_RECORD",
     "BELFRY_SCREENSHOTS",
     "BELFRY_TOKEN",
     "BELFRY_SERVICE_TOKEN",
