@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::{env, io};
 
 use serde_json::Value;
@@ -63,20 +63,8 @@ pub(crate) fn succeeds(command: Command) -> io::Result<bool> {
     Ok(ProcessGroup::spawn(command, &SpawnOptions::default())?.wait()?.success())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_root_contains_the_workspace() {
-        assert!(root().join("Cargo.lock").is_file());
-    }
-
-    #[test]
-    fn cargo_settings_are_inherited_but_package_variables_and_belfry_settings_are_not() {
-        assert!(!must_be_removed("CARGO_TARGET_DIR".as_ref()));
-        assert!(!must_be_removed("CARGO_HOME".as_ref()));
-        assert!(must_be_removed("CARGO_PKG_NAME".as_ref()));
-        assert!(must_be_removed("BELFRY_DATA".as_ref()));
-    }
+/// Returns whether a subcommand of cargo is installed.
+pub(crate) fn has_subcommand(name: &str) -> io::Result<bool> {
+    let mut probe = command(&[name, "--version"]);
+    Ok(probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success())
 }

@@ -1,40 +1,27 @@
 //! `cargo xtask check`: fast checks of the source, which do not build Belfry.
 
 mod api_reference;
-mod dependencies;
 mod documents;
 mod imports;
-mod language;
-mod orphans;
 mod sources;
-mod spelling;
 
 use std::error::Error;
 
 use clap::Args;
-
-use crate::packages;
 
 /// Check the source without building it
 ///
 /// These checks are also part of `cargo xtask test`:
 ///
 ///   import cycles   modules of a crate that import each other in a loop
-///   orphans         Rust files that no module declares
-///   language        words and phrases to avoid, because established terms exist
-///   spelling        typos, with the exceptions in typos.toml
-///   dependencies    unused dependencies, licences, banned crates, and crates not from crates.io
 ///   documents       files and headings named in documents, and tests named in the threat model,
-///                   exist; at most 500 lines
+///                   exist
 ///   API reference   docs/api.md matches the OpenAPI document; --fix regenerates it
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Options {
     /// Run only the checks whose names contain this text
     name: Option<String>,
-    /// Do not install missing packages, only list them
-    #[arg(long)]
-    no_install: bool,
     /// Regenerate docs/api.md before the checks
     #[arg(long)]
     fix: bool,
@@ -43,19 +30,14 @@ pub(crate) struct Options {
 /// A check prints its findings and returns whether it passed.
 type Check = fn() -> Result<bool, Box<dyn Error>>;
 
-pub(crate) const CHECKS: [(&str, Check); 7] = [
+pub(crate) const CHECKS: [(&str, Check); 3] = [
     ("import cycles", imports::check),
-    ("orphans", orphans::check),
-    ("language", language::check),
-    ("spelling", spelling::check),
-    ("dependencies", dependencies::check),
     ("documents", documents::check),
     ("API reference", api_reference::check),
 ];
 
 /// Runs the checks; returns whether all of them passed.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    packages::ensure_installed(packages::FOR_CHECKS, !options.no_install)?;
     if options.fix {
         api_reference::fix()?;
     }

@@ -46,3 +46,26 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     }
     Ok(true)
 }
+
+/// Tools from crates.io, which take minutes to compile. Only [`run`] and the long tests need them.
+const TOOLS: [&str; 3] = ["cargo-deb", "cargo-deny", "cargo-cyclonedx"];
+
+/// Fails with the command that installs the missing tools.
+pub(crate) fn ensure_tools_are_installed() -> Result<(), Box<dyn Error>> {
+    let mut missing = vec![];
+    for tool in TOOLS {
+        if !cargo::has_subcommand(tool.trim_start_matches("cargo-"))? {
+            missing.push(tool);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("missing tools; run `cargo install --locked {}`", missing.join(" ")).into())
+}
+
+/// Checks licences, banned crates and the sources of all dependencies with `deny.toml`.
+pub(crate) fn check_dependencies() -> Result<bool, Box<dyn Error>> {
+    let deny = ["deny", "--workspace", "check", "bans", "licenses", "sources"];
+    Ok(cargo::succeeds(cargo::command(&deny))?)
+}

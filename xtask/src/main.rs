@@ -5,7 +5,6 @@ mod cargo;
 mod checks;
 mod dist;
 mod fuzz;
-mod libfuzzer;
 mod packages;
 mod python;
 mod schemathesis;

@@ -64,7 +64,7 @@ const PYTHON: Package = Package {
     apt: "python3-venv",
     other_names: ["python3", "python", "python"],
     probe: "command -v python3 && python3 -c 'import venv, ensurepip'",
-    purpose: "interoperability tests, schemathesis, typos and pywebpush, from PyPI",
+    purpose: "interoperability tests, schemathesis and pywebpush, from PyPI",
 };
 const NPM: Package = Package {
     apt: "npm",
@@ -83,12 +83,6 @@ const FAKETIME: Package = Package {
     other_names: ["libfaketime", "libfaketime", "libfaketime"],
     probe: "ls /usr/lib*/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1 | grep .",
     purpose: "tests with a clock that jumps",
-};
-const SQLITE: Package = Package {
-    apt: "sqlite3",
-    other_names: ["sqlite", "sqlite", "sqlite"],
-    probe: "command -v sqlite3",
-    purpose: "counts rows in torture scenarios",
 };
 const ZSH: Package = Package {
     apt: "zsh",
@@ -166,15 +160,17 @@ pub(crate) const FOR_TESTS: &[Package] = &[
     SKOPEO,
     CERTIFICATES,
 ];
-/// Packages that `cargo xtask check` needs.
-pub(crate) const FOR_CHECKS: &[Package] = &[PYTHON];
+/// Packages that `cargo xtask schemathesis` needs.
+pub(crate) const FOR_SCHEMATHESIS: &[Package] = &[PYTHON];
+/// Packages that `cargo xtask test --long` needs in addition.
+pub(crate) const FOR_LONG_TESTS: &[Package] = &[];
 /// Packages that `cargo xtask bench` needs.
 pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS, PYTHON, NPM];
 /// Packages that `cargo xtask fuzz` needs.
 pub(crate) const FOR_FUZZ: &[Package] = &[CPP];
 
 /// Packages that `cargo xtask torture` needs.
-pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS, NGINX, FAKETIME, SQLITE];
+pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS];
 
 /// Installs the packages `$@` as root. Debian starts servers when they are installed and at boot;
 /// `policy-rc.d` prevents that during the installation, and `systemctl disable` at boot.
@@ -265,45 +261,4 @@ fn install_instructions(missing: &[&Package]) -> String {
         format!("  brew install {}", join_names(&|package| package.other_names[2])),
     ]);
     lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packages_whose_probe_fails_are_missing() {
-        let missing_without = |program: &'static str| {
-            let missing = find_missing(FOR_TESTS, move |probe| !probe.contains(program));
-            missing.iter().map(|package| package.apt).collect::<Vec<_>>()
-        };
-        assert_eq!(missing_without("no such program"), [""; 0]);
-        assert_eq!(missing_without("valkey-server"), ["redis-server"]);
-        assert_eq!(missing_without("chrom"), ["chromium", "chromium-driver"]);
-        assert_eq!(
-            missing_without(""),
-            FOR_TESTS.iter().map(|package| package.apt).collect::<Vec<_>>()
-        );
-    }
-
-    #[test]
-    fn either_of_two_programs_is_enough() {
-        assert!(succeeds("command -v no-such-program || command -v sh"));
-        assert!(!succeeds("command -v no-such-program || command -v no-other"));
-    }
-
-    #[test]
-    fn the_instructions_have_a_command_for_each_system() {
-        let instructions = install_instructions(&[&REDIS, &CHROMEDRIVER]);
-        for line in [
-            "  apt-get install --no-install-recommends redis-server chromium-driver",
-            "  dnf install valkey chromedriver",
-            "  pacman -S valkey",
-            "  brew install valkey chromedriver",
-        ] {
-            assert!(instructions.lines().any(|other| other == line), "{line} in:\n{instructions}");
-        }
-        assert!(instructions.contains(REDIS.purpose), "{instructions}");
-        assert!(!instructions.contains(NGINX.purpose), "{instructions}");
-    }
 }

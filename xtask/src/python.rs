@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use crate::cargo;
 
-/// Installs a package such as `typos==1.51.1`, unless it is already installed, and returns the path
+/// Installs a package such as `pywebpush==2.5.0`, unless it is already installed, and returns the path
 /// of one of its programs.
 pub(crate) fn install_program(package: &str, program: &str) -> io::Result<PathBuf> {
     let venv = cargo::target_dir()?.join("xtask-tools").join(program);

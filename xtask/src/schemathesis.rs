@@ -100,7 +100,7 @@ const OPERATION_GROUPS: [OperationGroup; 4] = [
 
 /// Sends the requests. Returns whether all responses conform to the document.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    packages::ensure_installed(packages::FOR_CHECKS, !options.no_install)?;
+    packages::ensure_installed(packages::FOR_SCHEMATHESIS, !options.no_install)?;
     if !cargo::succeeds(cargo::command(&["build", "-p", "belfry"]))? {
         return Err("the build failed".into());
     }

@@ -32,20 +32,3 @@ pub(crate) fn format_table(header: &[&str], rows: &[Vec<String>]) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [vec!["GET /".into(), "12".into()], vec!["é".into(), "34000".into()]];
-        assert_eq!(
-            format_table(&["path", "rate"], &rows),
-            "| path  |  rate |\n\
-             | ----- | ----: |\n\
-             | GET / |    12 |\n\
-             | é     | 34000 |\n"
-        );
-    }
-}

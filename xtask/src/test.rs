@@ -1,30 +1,27 @@
 //! `cargo xtask test`: all checks and tests of CI, on a machine that has only Rust.
 
-mod report;
-mod tally;
-
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use clap::Args;
 use test_engines::process_group::{ProcessGroup, SpawnOptions};
-use test_engines::{EngineError, Postgres, Redis};
+use test_engines::{Postgres, Redis};
 
-use self::report::Report;
-use self::tally::Tally;
-use crate::{cargo, checks, packages, schemathesis, torture};
+use crate::{cargo, checks, dist, packages, schemathesis, torture};
 
 /// Run all checks and tests as CI does
 ///
-/// Runs the source checks (see `cargo xtask check --help`), rustfmt, clippy, rustdoc, the tests on
-/// all engines, and some requests of `cargo xtask schemathesis`. It takes at most 15 minutes on two
+/// Runs the source checks (see `cargo xtask check --help`), rustfmt, clippy, the tests on all
+/// engines, and some requests of `cargo xtask schemathesis`. It takes at most 12 minutes on two
 /// cores.
 ///
-/// `--long` takes hours. It also runs the tests that are ignored as `long` (soak, packages,
-/// screenshots), all requests of `cargo xtask schemathesis`, and five minutes of each scenario of
-/// `cargo xtask torture`.
+/// `--long` takes hours. It also runs the tests that are ignored as `long` (soak, packages), rustdoc,
+/// cargo-deny, all requests of `cargo xtask schemathesis`, and five minutes of each scenario of
+/// `cargo xtask torture`. It prints how to install cargo-deny, cargo-deb and cargo-cyclonedx if they
+/// are missing.
 ///
 /// Missing packages are installed from the distribution if this runs as root or with passwordless
 /// sudo. System services are neither started nor changed: the tests use a private PostgreSQL and Redis on free
@@ -56,6 +53,10 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 /// Runs the checks and tests; returns whether all of them passed.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     packages::ensure_installed(packages::FOR_TESTS, !options.no_install)?;
+    if options.long {
+        packages::ensure_installed(packages::FOR_LONG_TESTS, !options.no_install)?;
+        dist::ensure_tools_are_installed()?;
+    }
 
     let mut report = Report::default();
     if options.name.is_none() {
@@ -67,18 +68,26 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
             let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
             run_component("clippy", "clippy", &arguments)
         });
-        report.run_step("documentation", || {
-            let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
-            let mut command = cargo::command(&arguments);
-            command.env("RUSTDOCFLAGS", "-D warnings");
-            Ok(cargo::succeeds(command)?)
-        });
+        if options.long {
+            report.run_step("dependencies", dist::check_dependencies);
+            report.run_step("rustdoc", || {
+                let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+                let mut command = cargo::command(&arguments);
+                command.env("RUSTDOCFLAGS", "-D warnings");
+                Ok(cargo::succeeds(command)?)
+            });
+        }
     }
     let is_built = report.run_step("build", || {
         Ok(cargo::succeeds(cargo::command(&["test", "--workspace", "--no-run"]))?)
     });
     if is_built {
-        run_tests(options, &mut report);
+        let mut tally = Tally::default();
+        report.run_step("tests", || run_tests(options, &mut tally));
+        if let (Some(name), 0) = (&options.name, tally.passed + tally.failed) {
+            report.run_step("filter", || Err(format!("no test's name contains {name:?}").into()));
+        }
+        report.tally = tally;
     }
     if is_built && options.name.is_none() {
         report.run_step("schemathesis", || schemathesis::run_for_tests(options.long));
@@ -86,14 +95,13 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
             report.run_step("torture", || torture::run_all(300));
         }
     }
-    print!("{report}");
+    report.print();
     Ok(report.failure_count() == 0)
 }
 
 /// Runs a cargo subcommand that is a separate toolchain component.
 fn run_component(subcommand: &str, name: &str, arguments: &[&str]) -> Result<bool, Box<dyn Error>> {
-    let mut probe = cargo::command(&[subcommand, "--version"]);
-    if !probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
+    if !cargo::has_subcommand(subcommand)? {
         return Err(format!(
             "{name} is missing; install it with `rustup component add {name}`, or without rustup \
              from the package of that name"
@@ -104,61 +112,37 @@ fn run_component(subcommand: &str, name: &str, arguments: &[&str]) -> Result<boo
 }
 
 /// Starts the engines and runs the tests.
-fn run_tests(options: &Options, report: &mut Report) {
-    let mut engines = None;
-    report.run_step("engines", || {
-        engines = Some(start_engines()?);
-        Ok(true)
-    });
-    let Some((postgres, redis)) = engines else { return };
-    let mut tally = Tally::default();
-    report.run_step("tests", || {
-        let mut command = test_command(options);
-        command.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
-        // With `CI=true`, a test fails if its engine is missing. Otherwise it is skipped.
-        command.env("CI", "true");
-        if env::var_os(TEST_THREADS).is_none() {
-            // Two more than there are cores, because many tests wait for processes and timeouts.
-            let cores = thread::available_parallelism().map_or(1, usize::from);
-            command.env(TEST_THREADS, (cores + 2).to_string());
-        }
-        let (succeeded, test_tally) = run_and_count_tests(command)?;
-        tally = test_tally;
-        let crash_report = postgres.crash_report()?;
-        if !crash_report.is_empty() {
-            println!("PostgreSQL crashed during the tests:\n{crash_report}");
-        }
-        Ok(succeeded)
-    });
-    if let (Some(name), 0) = (&options.name, tally.passed + tally.failed) {
-        report.run_step("filter", || Err(format!("no test's name contains {name:?}").into()));
-    }
-    report.tally = tally;
-}
-
-/// Returns the command that runs the tests.
-fn test_command(options: &Options) -> Command {
+fn run_tests(options: &Options, tally: &mut Tally) -> Result<bool, Box<dyn Error>> {
+    let postgres = Postgres::start()?;
+    let redis = Redis::start()?;
+    println!("{}\n{}", postgres.url(), redis.url());
     let mut command = cargo::command(&["test", "--workspace", "--no-fail-fast"]);
     command.args(&options.name).arg("--");
     if options.long {
         command.arg("--include-ignored");
     }
     command.args(&options.arguments);
-    command
-}
-
-fn start_engines() -> Result<(Postgres, Redis), EngineError> {
-    let postgres = Postgres::start()?;
-    let redis = Redis::start()?;
-    println!("{}\n{}", postgres.url(), redis.url());
-    Ok((postgres, redis))
+    command.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
+    // With `CI=true`, a test fails if its engine is missing. Otherwise it is skipped.
+    command.env("CI", "true");
+    if env::var_os(TEST_THREADS).is_none() {
+        // Two more than there are cores, because many tests wait for processes and timeouts.
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        command.env(TEST_THREADS, (cores + 2).to_string());
+    }
+    let succeeded = run_and_count_tests(command, tally)?;
+    let crash_report = postgres.crash_report()?;
+    if !crash_report.is_empty() {
+        println!("PostgreSQL crashed during the tests:\n{crash_report}");
+    }
+    Ok(succeeded)
 }
 
 /// Runs the command, prints its output, and counts the test results in it.
-fn run_and_count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
+fn run_and_count_tests(mut command: Command, tally: &mut Tally) -> Result<bool, Box<dyn Error>> {
     command.stdout(Stdio::piped());
     let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
-    let output = group.take_stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+    let output = group.take_stdout().ok_or("no pipe")?;
     // In a thread, because a process that a test left behind may keep the pipe open until the group
     // is stopped.
     let reader = thread::spawn(move || -> io::Result<Tally> {
@@ -173,43 +157,138 @@ fn run_and_count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
         Ok(tally)
     });
     let succeeded = group.wait()?.success();
-    let tally = reader.join().map_err(|_| io::Error::other("the reader panicked"))??;
-    Ok((succeeded, tally))
+    *tally = reader.join().map_err(|_| "the reader panicked")??;
+    Ok(succeeded)
+}
+
+/// The steps of a run with their results and durations.
+#[derive(Default)]
+struct Report {
+    steps: Vec<Step>,
+    /// The test counts of the step `tests`.
+    tally: Tally,
+}
+
+struct Step {
+    name: &'static str,
+    passed: bool,
+    duration: Duration,
+}
+
+impl Report {
+    /// Runs a step, prints its result, and returns whether it passed.
+    fn run_step(
+        &mut self,
+        name: &'static str,
+        run: impl FnOnce() -> Result<bool, Box<dyn Error>>,
+    ) -> bool {
+        println!("\n=== {name}");
+        let start = Instant::now();
+        let passed = run().unwrap_or_else(|error| {
+            println!("{error}");
+            false
+        });
+        let step = Step { name, passed, duration: start.elapsed() };
+        println!("=== {}", step.summary());
+        self.steps.push(step);
+        passed
+    }
+
+    /// Returns the number of failed tests plus the number of steps that failed for other reasons.
+    fn failure_count(&self) -> usize {
+        let is_counted = |step: &Step| step.name == "tests" && self.tally.failed > 0;
+        self.tally.failed as usize
+            + self.steps.iter().filter(|step| !step.passed && !is_counted(step)).count()
+    }
+
+    fn print(&self) {
+        println!();
+        for step in &self.steps {
+            println!("{}", step.summary());
+        }
+        let Tally { passed, ignored, failures, .. } = &self.tally;
+        println!("\n{ignored} tests ignored");
+        for name in failures {
+            println!("failed: {name}");
+        }
+        println!("{passed} passed, {} failed", self.failure_count());
+    }
+}
+
+impl Step {
+    fn summary(&self) -> String {
+        let result = if self.passed { "ok" } else { "FAILED" };
+        format!("{:<20}{result:<8}{:>7.1} s", self.name, self.duration.as_secs_f64())
+    }
+}
+
+/// Test counts over all test binaries.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    passed: u32,
+    failed: u32,
+    ignored: u32,
+    /// The names of the failed tests.
+    failures: Vec<String>,
+}
+
+impl Tally {
+    /// Counts the tests in a line of the output of `cargo test`.
+    fn count_line(&mut self, line: &str) {
+        if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
+            self.failures.push(name.to_owned());
+        }
+        // Output of a test that does not end with a newline may precede the result.
+        let Some((_, result)) = line.split_once("test result: ") else { return };
+        let Some((_, counts)) = result.split_once(". ") else { return };
+        for count in counts.split("; ") {
+            let Some((number, outcome)) = count.split_once(' ') else { continue };
+            let Ok(number) = number.parse::<u32>() else { continue };
+            match outcome {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
 
-    #[derive(Parser)]
-    struct Arguments {
-        #[command(flatten)]
-        options: Options,
-    }
+    const OUTPUT: &str = "
+running 3 tests
+test secret::tests::a_digest_is_compared ... ok
+test store::postgres::a_code_is_redeemed_once ... FAILED
+test slow ... ignored, takes an hour
 
-    /// Returns the arguments that cargo gets for a command line.
-    fn cargo_arguments(command_line: &str) -> String {
-        let words = command_line.split(' ');
-        let Arguments { options } = Arguments::try_parse_from(words).unwrap();
-        let command = test_command(&options);
-        let arguments: Vec<_> =
-            command.get_args().map(|argument| argument.to_string_lossy()).collect();
-        arguments.join(" ")
-    }
+failures:
+    store::postgres::a_code_is_redeemed_once
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s
+
+running 2 tests
+ding dongtest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s
+test result: ok. many passed; x
+";
 
     #[test]
-    fn ignored_tests_run_only_with_long() {
-        let cargo_test = "test --workspace --no-fail-fast";
-        for (command_line, expected) in [
-            ("test", "--"),
-            ("test --long", "-- --include-ignored"),
-            ("test store::", "store:: --"),
-            ("test store:: --long", "store:: -- --include-ignored"),
-            ("test --long -- --nocapture", "-- --include-ignored --nocapture"),
-        ] {
-            assert_eq!(cargo_arguments(command_line), format!("{cargo_test} {expected}"));
-        }
+    fn failed_tests_and_failed_steps_are_counted() {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.count_line(line));
+        let failures = vec!["store::postgres::a_code_is_redeemed_once".to_owned()];
+        assert_eq!(tally, Tally { passed: 3, failed: 1, ignored: 1, failures });
+        let mut report = Report { steps: vec![], tally };
+        report.run_step("tests", || Ok(false));
+        assert_eq!(report.failure_count(), 1);
+        report.run_step("format", || Err("not installed".into()));
+        assert_eq!(report.failure_count(), 2);
+        // A test binary crashed.
+        report.tally = Tally::default();
+        assert_eq!(report.failure_count(), 2);
     }
 }

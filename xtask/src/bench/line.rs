@@ -95,19 +95,3 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
         _ => f64::NAN,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[expect(clippy::float_cmp, reason = "the values are exact")]
-    fn the_median_is_the_middle_value() {
-        for (values, expected) in
-            [(vec![7.0], 7.0), (vec![9.0, 1.0, 5.0], 5.0), (vec![4.0, 1.0, 2.0, 900.0], 3.0)]
-        {
-            assert_eq!(median(values.clone()), expected, "{values:?}");
-        }
-        assert!(median([]).is_nan());
-    }
-}

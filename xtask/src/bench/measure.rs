@@ -115,33 +115,3 @@ fn parse_line(line: &str) -> Option<ReportLine> {
     let target = at_least.or_else(|| number(" or less)").map(Target::AtMost));
     Some(ReportLine::metric(name, value, unit, target))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_from_belfry_bench_may_contain_a_target() {
-        for (text, expected, passed) in [
-            (
-                "ratio\t113.0\ttimes (100 or more)",
-                ["113.0 times", "", "at least 100 times", "ok"],
-                true,
-            ),
-            (
-                "ratio\t90\ttimes (100 or more)",
-                ["90.0 times", "", "at least 100 times", "FAILED"],
-                false,
-            ),
-            ("ratio\t1.2\ttimes (1.5 or less)", ["1.2 times", "", "at most 1.5 times", "ok"], true),
-            ("writes\t54000\tper second", ["54000.0 per second", "", "", ""], true),
-        ] {
-            let line = parse_line(text).unwrap();
-            assert_eq!(
-                (&line.cells()[3..], line.has_passed()),
-                (&expected.map(String::from)[..], passed)
-            );
-        }
-        assert!(parse_line("filling the store").is_none());
-    }
-}

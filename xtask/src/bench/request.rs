@@ -170,39 +170,3 @@ fn lua_string(text: &str) -> String {
     };
     format!("\"{}\"", text.bytes().map(escape).collect::<String>())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn special_characters_are_escaped_in_lua_strings() {
-        for (text, expected) in
-            [("plain", r#""plain""#), ("a\"b\\\n", r#""a\034b\092\010""#), ("é9", r#""\195\1699""#)]
-        {
-            assert_eq!(lua_string(text), expected);
-        }
-    }
-
-    #[test]
-    fn only_a_request_with_placeholders_is_built_each_time() {
-        let fixed = Request::new("GET", "/healthz").with_bearer("abc");
-        assert!(fixed.wrk_script(1).ends_with(FIXED_REQUEST_SCRIPT));
-        assert!(fixed.wrk_script(1).contains(r#"["authorization"] = "Bearer abc""#));
-        for varying in [
-            Request::new("PUT", "/rule/{random}"),
-            Request::new("GET", "/").with_bearer("{token}").with_accounts(7, "x-{account}"),
-            Request::new("GET", "/").with_bearer("{token}").with_accounts(7, "x{padded}0"),
-            Request::new("POST", "/").with_body("text/plain", "{random}"),
-        ] {
-            assert!(varying.wrk_script(1).ends_with(VARYING_REQUEST_SCRIPT), "{varying:?}");
-        }
-    }
-
-    #[test]
-    fn a_request_can_expect_an_error() {
-        let rejected = Request { expected_status: Some(429), ..Request::new("GET", "/") };
-        assert!(rejected.accepts(429) && !rejected.accepts(200) && !rejected.expects_success());
-        assert!(Request::new("GET", "/").accepts(204) && !Request::new("GET", "/").accepts(404));
-    }
-}

@@ -93,11 +93,4 @@ Transfer/sec:      8.27MB
         };
         assert_eq!(parse_report(OUTPUT), Some(expected));
     }
-
-    #[test]
-    fn an_incomplete_or_unreadable_report_is_rejected() {
-        assert_eq!(parse_report(OUTPUT.split_once("Requests/sec").unwrap().0), None);
-        assert_eq!(parse_report("unable to connect to 127.0.0.1:1 Connection refused"), None);
-        assert_eq!(parse_report(&OUTPUT.replace("read 3", "read many")), None);
-    }
 }

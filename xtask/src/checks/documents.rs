@@ -1,5 +1,4 @@
-//! Checks of the documents: the files, headings and tests that they name must exist, and no
-//! document may be too long.
+//! Checks of the documents: the files, headings and tests that they name must exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -13,12 +12,6 @@ const DOCUMENTS: &[&str] = &["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SE
 
 /// The document whose tables name tests.
 const THREAT_MODEL: &str = "docs/threat-model.md";
-
-/// Maximum length of a document. A longer one is probably about more than one subject.
-const MAX_LINES: usize = 500;
-
-/// Documents that may be longer: a generated reference, and a history.
-const LONG_DOCUMENTS: &[&str] = &["docs/api.md", "CHANGELOG.md"];
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let mut findings = vec![];
@@ -56,10 +49,6 @@ fn check_document(root: &Path, file: &Path) -> Result<Vec<String>, Box<dyn Error
         {
             findings.push(format!("{name}: {path}#{anchor} names no heading"));
         }
-    }
-    let lines = text.lines().count();
-    if lines > MAX_LINES && !LONG_DOCUMENTS.contains(&&*name) {
-        findings.push(format!("{name}: {lines} lines; split it, at most {MAX_LINES} are allowed"));
     }
     Ok(findings)
 }
@@ -149,7 +138,6 @@ fn test_function_names() -> io::Result<BTreeSet<String>> {
         "delivery",
         "fuzz",
         "limits",
-        "packaging",
         "runtime",
         "server",
         "store",
@@ -176,71 +164,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn source_paths_are_found() {
-        let text = "`core/src/lib.rs` and `server/src/http/`, not `src/x.rs` or `server/{a,b}`\n`docs/x-y.md`";
-        let paths: Vec<_> = source_paths(text).collect();
-        assert_eq!(paths, ["core/src/lib.rs", "server/src/http/", "docs/x-y.md"]);
-    }
-
-    #[test]
-    fn relative_links_are_found() {
-        let text = "[a](a.md), [b](../b.md#c), [d](#e), [f](https://example.org/), [g](mailto:a@b)\n\
-                    ```sh\n[not](a.link)\n```\n[h](h/)\n";
-        let expected = [("a.md", None), ("../b.md", Some("c")), ("", Some("e")), ("h/", None)];
-        assert_eq!(link_targets(text).collect::<Vec<_>>(), expected);
-    }
-
-    #[test]
-    fn anchors_are_derived_from_headings_as_github_does() {
-        let text = "# `a_b`: C-d (e), f/g?\n## Same\n### Same\n#no heading\n\
-                    ```sh\n# comment\n```\n## Über uns\n";
-        let expected = ["a_b-c-d-e-fg", "same", "same-1", "über-uns"];
-        assert_eq!(anchors(text).iter().collect::<Vec<_>>(), expected);
-    }
-
-    /// Returns the findings about a document `docs/a/main.md` with this text. `docs/a/other.md` and
-    /// `docs/up.md` exist as well.
-    fn findings(text: &str) -> Vec<String> {
+    fn files_headings_and_tests_that_do_not_exist_are_found() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("docs/a");
         fs::create_dir_all(&dir).unwrap();
-        fs::write(dir.join("../up.md"), "# Up\n").unwrap();
-        fs::write(dir.join("other.md"), "# Other\n").unwrap();
-        fs::write(dir.join("main.md"), text).unwrap();
-        check_document(root.path(), &dir.join("main.md")).unwrap()
-    }
-
-    #[test]
-    fn links_are_relative_to_their_document() {
-        let text = "# Main\n[a](other.md#other) [b](../up.md#up) [c](../up.md) [d](#main)\n";
-        assert_eq!(findings(text), [""; 0]);
-        assert_eq!(findings("[a](up.md)"), ["docs/a/main.md: up.md does not exist"]);
-    }
-
-    #[test]
-    fn a_link_to_a_heading_that_does_not_exist_is_found() {
-        let expected = [
-            "docs/a/main.md: ../up.md#down names no heading",
-            "docs/a/main.md: #here names no heading",
-        ];
-        assert_eq!(findings("[a](../up.md#down), [b](#here)"), expected);
-    }
-
-    #[test]
-    fn a_long_document_is_found() {
-        assert_eq!(findings(&"line\n".repeat(500)), [""; 0]);
-        let expected = "docs/a/main.md: 501 lines; split it, at most 500 are allowed";
-        assert_eq!(findings(&"line\n".repeat(501)), [expected]);
-    }
-
-    #[test]
-    fn test_names_are_read_from_tables() {
-        let text = "`not_in_a_table`\n| `redirect_uri` | `a_code_is_redeemed_once` |\n";
-        assert_eq!(named_tests(text).collect::<Vec<_>>(), ["a_code_is_redeemed_once"]);
-    }
-
-    #[test]
-    fn test_functions_are_found() {
-        assert!(test_function_names().unwrap().contains("test_functions_are_found"));
+        fs::write(dir.join("../up.md"), "# `a_b`: C-d (e), f/g?\n## Same\n## Same\n").unwrap();
+        let file = dir.join("main.md");
+        for (text, expected) in [
+            ("# Main\n[a](../up.md#a_b-c-d-e-fg) [b](../up.md) [c](#main)", ""),
+            ("[a](../up.md#same-1), [b](https://a.example/), `docs/up.md` `src/x`", ""),
+            ("```sh\n[not](a.link)\n# no heading\n```", ""),
+            ("[a](up.md)", "docs/a/main.md: up.md does not exist"),
+            ("see `docs/x-y.md`", "docs/a/main.md: docs/x-y.md does not exist"),
+            ("[a](../up.md#down)", "docs/a/main.md: ../up.md#down names no heading"),
+            ("#no heading\n[a](#no-heading)", "docs/a/main.md: #no-heading names no heading"),
+        ] {
+            fs::write(&file, text).unwrap();
+            let findings = check_document(root.path(), &file).unwrap();
+            assert_eq!(findings.join("\n"), expected, "{text}");
+        }
+        let table = "`not_in_a_table`\n| `redirect_uri` | `a_code_is_redeemed_once` |\n";
+        assert_eq!(named_tests(table).collect::<Vec<_>>(), ["a_code_is_redeemed_once"]);
+        let tests = test_function_names().unwrap();
+        assert!(tests.contains("files_headings_and_tests_that_do_not_exist_are_found"));
     }
 }

@@ -1,4 +1,4 @@
-//! Listing source files, and searching for words in them.
+//! Listing source files.
 
 use std::fs;
 use std::io;
@@ -31,25 +31,4 @@ pub(super) fn rust_files_in(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// Returns whether the character can be part of a Rust identifier.
 pub(super) fn is_word_char(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
-}
-
-/// Returns whether the text contains the word, other than within a longer word.
-pub(super) fn contains_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(start, _)| {
-        let before = text[..start].chars().next_back();
-        let after = text[start + word.len()..].chars().next();
-        !before.is_some_and(is_word_char) && !after.is_some_and(is_word_char)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_not_found_inside_a_longer_one() {
-        assert!(contains_word("use tokio::net", "tokio"));
-        assert!(!contains_word("use tokio_rustls::x; mytokio", "tokio"));
-        assert!(contains_word("x tokio_rustls tokio", "tokio"));
-    }
 }

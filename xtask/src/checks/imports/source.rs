@@ -196,52 +196,29 @@ fn char_literal_length(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn paths(text: &str) -> Vec<String> {
-        SourceFile::parse(text).paths.iter().map(|(path, _)| path.join("::")).collect()
-    }
-
     #[test]
-    fn use_trees_are_read() {
-        let text = "pub(crate) use crate::a::{self, B, c::{D as E, *}, f::g::H,}; use super::x;";
-        let expected = [
-            "crate::a",
-            "crate::a::B",
-            "crate::a::c::D",
-            "crate::a::c",
-            "crate::a::f::g::H",
-            "super::x",
-        ];
-        assert_eq!(paths(text), expected);
-        assert!(SourceFile::parse(text).names.contains_key("E"));
-    }
-
-    #[test]
-    fn paths_in_code_are_read() {
-        let text = "fn f(&self) -> crate::a::B { super::c::d(self.x); self::e::<F>::g(); h::i() }";
-        assert_eq!(paths(text), ["crate::a::B", "super::c::d", "self::e", "h::i"]);
-    }
-
-    #[test]
-    fn paths_have_the_line_of_their_first_segment() {
-        let text =
-            "//! Doc.\nuse crate::{\n    a::B,\n    c,\n};\nconst X: &str = \"\n\";\nx(c::d)";
-        let paths = SourceFile::parse(text).paths;
-        let lines: Vec<_> = paths.iter().map(|(path, line)| (path.join("::"), *line)).collect();
-        let expected = [("crate::a::B", 3), ("crate::c", 4), ("c::d", 8)];
-        assert_eq!(lines, expected.map(|(path, line)| (path.to_owned(), line)));
-    }
-
-    #[test]
-    fn a_leading_double_colon_is_part_of_the_path() {
-        assert_eq!(paths("use ::redis::{Client, cmd};"), ["::::redis::Client", "::::redis::cmd"]);
-    }
-
-    #[test]
-    fn literals_and_comments_are_skipped() {
-        let text = r##"
-            "crate::a" r#"crate::"b"# b"crate::c" '"' '\'' b'\\' 'x' // crate::d
-            /* crate::e */ &'static crate::f::G "\" crate::h" '\u{1F600}' crate::i::J
-        "##;
-        assert_eq!(paths(text), ["crate::f::G", "crate::i::J"]);
+    fn paths_in_code_are_read_with_their_lines() {
+        for (text, expected) in [
+            (
+                "pub(crate) use crate::a::{self, B,\n c::{D as E, *}, f::g::H,}; use super::x;",
+                "crate::a 1, crate::a::B 1, crate::a::c::D 2, crate::a::c 2, crate::a::f::g::H 2, super::x 2",
+            ),
+            (
+                "fn f(&self) -> crate::a::B { super::c::d(self.x); self::e::<F>::g(); h::i() }",
+                "crate::a::B 1, super::c::d 1, self::e 1, h::i 1",
+            ),
+            ("//! Doc.\nconst X: &str = \"\n\";\nx(c::d)", "c::d 4"),
+            ("use ::redis::{Client, cmd};", "::::redis::Client 1, ::::redis::cmd 1"),
+            (
+                r##"r#"crate::"b"# b"crate::c" '"' '\'' b'\\' 'x' /* crate::e */ &'static crate::f::G
+                "\" crate::h" '\u{1F600}' crate::i::J // crate::d"##,
+                "crate::f::G 1, crate::i::J 2",
+            ),
+        ] {
+            let paths = SourceFile::parse(text).paths;
+            let paths: Vec<String> =
+                paths.iter().map(|(path, line)| format!("{} {line}", path.join("::"))).collect();
+            assert_eq!(paths.join(", "), expected, "{text}");
+        }
     }
 }
