@@ -72,7 +72,7 @@ fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
     }
     // The app is registered with the same parameters, if they are valid.
     let details = AppRegistration::from_pairs(pairs.clone())
-        .validate(&[])
+        .validate()
         .unwrap_or_else(|_| default_app_details());
     let properties = ClientProperties::new(Registrar::Api);
     let app = App { id: 1, client_id: "app".to_owned(), details, properties };

@@ -594,7 +594,6 @@ app-redirect-uri-fragment = لا يمكن أن يحتوي عنوان إعادة 
 app-redirect-uri-user-info = لا يمكن أن يحتوي عنوان إعادة التوجيه على اسم مستخدم أو كلمة مرور.
 app-redirect-uri-wildcard = لا يمكن أن يحتوي عنوان إعادة التوجيه على محرف بدل.
 app-redirect-uri-insecure = يجب أن يكون عنوان إعادة التوجيه عنوان HTTPS (لا يُسمح بـ http إلا لـ localhost).
-app-redirect-uri-scheme = يجب أن يكون مخطط عنوان إعادة التوجيه https، أو مخططًا يحتوي على نقطة مثل com.example.app، أو مخططًا سمح به مشغّل الخادم.
 app-redirect-uri-too-long =
     عنوان إعادة التوجيه طويل جدًا (الحد الأقصى { $count ->
         [few] { $count } أحرف
@@ -602,7 +601,7 @@ app-redirect-uri-too-long =
        *[other] { $count } حرف
     })
 app-scopes = الصلاحيات لا تطابق تلك المعروفة لدى الخادم.
-app-unknown-scope = الصلاحيات لا تطابق تلك المعروفة لدى الخادم: { $scope } غير معروفة.
+app-unknown-scope = الصلاحيات لا تطابق تلك المعروفة لدى الخادم: { $scope } غير معروفة (scopes_supported, /.well-known/oauth-authorization-server).
 app-website-invalid = موقع التطبيق ليس عنوان URL صالحًا
 app-website-too-long =
     عنوان موقع التطبيق طويل جدًا (الحد الأقصى { $count ->

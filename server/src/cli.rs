@@ -194,7 +194,7 @@ fn run_command(
         Command::App(command) => {
             let config = load_config()?;
             with_store(&config, command.database_use(), async |store, now| {
-                command.run(store, &config, now).await
+                command.run(store, now).await
             })
         }
         Command::Push(command) => {

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::client::{ClientProperties, SECRET_AUTH_METHODS};
 use super::error::{OAuthError, TruncatedScopeName};
-use super::redirect::{PrivateUseScheme, RedirectUri, RedirectUriError};
+use super::redirect::{RedirectUri, RedirectUriError};
 use super::scope::{ScopeError, Scopes};
 use super::web_address;
 use crate::account::Role;
@@ -116,7 +116,10 @@ pub enum AppRegistrationError {
     /// The list of scopes is malformed.
     #[error("Scopes doesn't match those configured on the server.")]
     Scopes,
-    #[error("Scopes doesn't match those configured on the server: {0} is unknown.")]
+    #[error(
+        "Scopes doesn't match those configured on the server: {0} is unknown (scopes_supported in \
+         /.well-known/oauth-authorization-server)."
+    )]
     UnknownScope(TruncatedScopeName),
     /// The name contains a control character, or one that changes the text direction.
     #[error("Application name is invalid")]
@@ -155,12 +158,8 @@ impl AppRegistration {
     }
 
     /// Validates the registration and reports each error once, in Mastodon's order. Redirect URIs
-    /// that are too long together are not validated one by one. `schemes` are the configured
-    /// private-use schemes for redirect URIs.
-    pub fn validate(
-        self,
-        schemes: &[PrivateUseScheme],
-    ) -> Result<AppDetails, ValidationErrors<AppRegistrationError>> {
+    /// that are too long together are not validated one by one.
+    pub fn validate(self) -> Result<AppDetails, ValidationErrors<AppRegistrationError>> {
         let mut errors = Vec::new();
         let has_blank_name = is_blank(&self.client_name);
         if has_blank_name {
@@ -172,9 +171,7 @@ impl AppRegistration {
         let mut redirect_uris = Vec::new();
         if !are_uris_too_long {
             for text in self.redirect_uris.iter().flat_map(|uris| uris.split_ascii_whitespace()) {
-                let uri =
-                    RedirectUri::new(text).and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
-                match uri.map_err(AppRegistrationError::RedirectUri) {
+                match RedirectUri::new(text).map_err(AppRegistrationError::RedirectUri) {
                     Ok(uri) => redirect_uris.push(uri),
                     Err(error) if errors.contains(&error) => {}
                     Err(error) => errors.push(error),

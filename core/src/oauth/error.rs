@@ -36,7 +36,10 @@ pub enum OAuthError {
     /// The client authenticates in two ways, or sends two client ids.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     MultipleAuthMethods,
-    #[error("This redirect_uri is not registered for the app.")]
+    #[error(
+        "This redirect_uri is not registered for the app. Only http://127.0.0.1 and http://[::1] \
+         may have a different port."
+    )]
     InvalidRedirectUri,
     #[error("The authorization server does not support this response type.")]
     UnsupportedResponseType,

@@ -77,7 +77,7 @@ mod tests {
             ..AppRegistration::default()
         };
         let properties = ClientProperties::new(Registrar::Api);
-        let details = registration.validate(&[]).unwrap();
+        let details = registration.validate().unwrap();
         let app = App { id: 1, client_id: "api".into(), details, properties };
         assert!(can_introspect(&app, 1, &[]));
         assert!(!can_introspect(&app, 2, &[]));

@@ -10,8 +10,7 @@ use fluent_uri::component::Scheme;
 use strum::IntoStaticStr;
 use thiserror::Error;
 
-pub use self::scheme::{PrivateUseScheme, SchemeError};
-use self::scheme::{is_forbidden, is_private_use};
+use self::scheme::is_forbidden;
 use super::web_address::{has_plain_host, is_web_scheme, web_host};
 
 /// The redirect URI of an app whose users copy the code from a page (out of band).
@@ -25,7 +24,7 @@ pub struct RedirectUri(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RedirectUriError {
-    /// The scheme is dangerous for every app, such as `javascript`.
+    /// Browsers or operating systems open the scheme themselves, like `javascript` or `tel`.
     #[error("is forbidden by the server.")]
     Forbidden,
     /// The string is not a URI according to RFC 3986, or is a web address whose host browsers
@@ -52,17 +51,10 @@ pub enum RedirectUriError {
     /// The scheme is `http`, and the host is not the user's device (RFC 8252, section 7.3).
     #[error("must be an HTTPS/SSL URI (http is only allowed for localhost).")]
     Insecure,
-    /// Another program could claim the scheme.
-    #[error(
-        "must have the scheme https, one that contains a dot like com.example.app, or one that the \
-         operator of the server has allowed."
-    )]
-    Scheme,
 }
 
 impl RedirectUri {
-    /// Validates a URI. Whether an app may register its scheme also depends on the settings:
-    /// [`RedirectUri::check_scheme`].
+    /// Validates a URI. Each app may have a scheme of its own, without a dot too.
     pub fn new(text: impl Into<String>) -> Result<Self, RedirectUriError> {
         use RedirectUriError::{
             Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, UserInfo, Wildcard,
@@ -108,22 +100,6 @@ impl RedirectUri {
             Err(Insecure)
         } else {
             Ok(redirect_uri)
-        }
-    }
-
-    /// Checks that an app may register a URI with this scheme: `https`, `http` to the user's
-    /// device, a private-use scheme, or out of band. `allowed_schemes` are the configured
-    /// private-use schemes. URIs that were registered earlier remain valid.
-    pub fn check_scheme(
-        &self,
-        allowed_schemes: &[PrivateUseScheme],
-    ) -> Result<(), RedirectUriError> {
-        let scheme = self.0.split(':').next().unwrap_or_default();
-        let is_web_or_oob = self.is_oob() || web_host(&self.0).is_some();
-        if is_web_or_oob || is_private_use(scheme, allowed_schemes) {
-            Ok(())
-        } else {
-            Err(RedirectUriError::Scheme)
         }
     }
 

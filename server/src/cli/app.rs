@@ -8,9 +8,8 @@ use std::io::{Write, stdout};
 use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::app::{App, AppRegistration, AppRegistrationError};
+use belfry_core::oauth::app::{App, AppRegistration};
 use belfry_core::oauth::client::Registrar;
-use belfry_core::oauth::redirect::{PrivateUseScheme, RedirectUriError};
 use belfry_store::{AuditFilter, Store, StoredApp};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -18,7 +17,6 @@ use serde_json::json;
 
 use super::output::{format_count, format_json_line, print};
 use super::{CliError, DatabaseUse, command_events};
-use crate::config::Config;
 use crate::escape::escape;
 
 #[derive(Subcommand)]
@@ -75,11 +73,10 @@ impl Command {
     pub(super) async fn run(
         self,
         store: &Store,
-        config: &Config,
         now: Timestamp,
     ) -> Result<(), CliError> {
         match self {
-            Self::Add(app) => app.run(store, &config.oauth.redirect_schemes, now).await,
+            Self::Add(app) => app.run(store, now).await,
             Self::List(list) => list.run(store).await,
             Self::Show(show) => show.run(store, now).await,
             Self::Secret(secret) => secret.run(store, now).await,
@@ -109,7 +106,6 @@ impl Add {
     async fn run(
         self,
         store: &Store,
-        schemes: &[PrivateUseScheme],
         now: Timestamp,
     ) -> Result<(), CliError> {
         let registration = AppRegistration {
@@ -119,16 +115,7 @@ impl Add {
             website: self.website,
             token_endpoint_auth_method: String::new(),
         };
-        let describe_error = |error: &AppRegistrationError| match error {
-            AppRegistrationError::RedirectUri(RedirectUriError::Scheme) => {
-                format!("{error} Allow its scheme in oauth.redirect_schemes.")
-            }
-            error => error.to_string(),
-        };
-        let details = registration.validate(schemes).map_err(|errors| {
-            let errors: Vec<String> = errors.0.iter().map(describe_error).collect();
-            errors.join(", ")
-        })?;
+        let details = registration.validate().map_err(|errors| errors.to_string())?;
         let events = command_events(now, AuditKind::AppAdd);
         let (app, secret) = store.create_app(&events, now, details, Registrar::Operator).await?;
         let client_id = &app.client_id;

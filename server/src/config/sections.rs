@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use belfry_core::audit::AuditAddressPolicy;
 use belfry_core::limits::cidr::Cidr;
-use belfry_core::oauth::redirect::PrivateUseScheme;
 use belfry_core::rules::{MAX_CONDITIONS, NewRuleLimits, RuleLimits};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -156,8 +155,6 @@ pub struct OAuthSettings {
     pub query_tokens: bool,
     /// True if authorization requests without a PKCE challenge are rejected.
     pub require_pkce: bool,
-    /// Further schemes without a dot that apps may register for redirect URIs.
-    pub redirect_schemes: Vec<PrivateUseScheme>,
 }
 
 /// `[sessions]`: the lifetime of browser sessions.

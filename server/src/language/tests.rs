@@ -36,9 +36,9 @@ macro_rules! every_variant {
     }};
 }
 
-fn app_errors() -> [AppRegistrationError; 19] {
+fn app_errors() -> [AppRegistrationError; 18] {
     use RedirectUriError::{
-        Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, Scheme, UserInfo, Wildcard,
+        Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, UserInfo, Wildcard,
     };
     every_variant![AppRegistrationError:
         AppRegistrationError::NameBlank => AppRegistrationError::NameBlank,
@@ -51,7 +51,6 @@ fn app_errors() -> [AppRegistrationError; 19] {
         AppRegistrationError::RedirectUri(UserInfo) => AppRegistrationError::RedirectUri(UserInfo),
         AppRegistrationError::RedirectUri(Wildcard) => AppRegistrationError::RedirectUri(Wildcard),
         AppRegistrationError::RedirectUri(Insecure) => AppRegistrationError::RedirectUri(Insecure),
-        AppRegistrationError::RedirectUri(Scheme) => AppRegistrationError::RedirectUri(Scheme),
         AppRegistrationError::Scopes => AppRegistrationError::Scopes,
         AppRegistrationError::UnknownScope(_) => AppRegistrationError::UnknownScope("fly".into()),
         AppRegistrationError::NameInvalid => AppRegistrationError::NameInvalid,
@@ -99,7 +98,7 @@ fn validation_errors() -> (ValidationErrors<AppRegistrationError>, ValidationErr
         password: Secret::new("short"),
         agreement: String::new(),
     };
-    (registration.validate(&[]).unwrap_err(), sign_up.validate(|_| false).unwrap_err())
+    (registration.validate().unwrap_err(), sign_up.validate(|_| false).unwrap_err())
 }
 
 /// Returns the keys of a language's messages, with the variables of each message.

@@ -437,7 +437,7 @@ fn an_app_error_has_a_sentence_for_users_and_the_api_message_for_developers() {
         (
             "invalid-request",
             "<p>Die App will dich an eine ",
-            "invalid_request: This redirect_uri is not registered for the app.</code>",
+            "invalid_request: This redirect_uri is not registered for the app. Only",
         ),
         (
             "missing-parameter",

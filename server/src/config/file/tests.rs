@@ -87,17 +87,6 @@ fn an_error_about_a_value_names_its_key_and_line() {
             "limits.rows.media.window: 15 is not a duration: write \"15s\" for seconds",
             1,
         ),
-        (
-            "[oauth]\nredirect_schemes = ['myapp://']",
-            "oauth.redirect_schemes: \"myapp://\" is not a scheme: write \"myapp\" for \
-             myapp://callback",
-            2,
-        ),
-        (
-            "[oauth]\nredirect_schemes = ['myapp', 'JavaScript']",
-            "oauth.redirect_schemes: \"JavaScript\" cannot be allowed: browsers open it themselves",
-            2,
-        ),
         ("[http]\nmax_connections = 0", "http.max_connections must be at least 1", 2),
         (
             "\nstore.connections = 0",

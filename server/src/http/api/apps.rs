@@ -78,7 +78,7 @@ pub(crate) async fn register_app(
         return Err(ApiError::AppRegistrationClosed);
     }
     guard.count_app_registration().await?;
-    let result = AppRegistration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
+    let result = AppRegistration::from_pairs(pairs).validate();
     let details = result.map_err(|errors| ApiError::invalid_app(&errors, language))?;
     let events = guard.audit.success_event(AuditKind::AppRegister).into();
     let now = state.clock.now();
