@@ -37,8 +37,8 @@ pub enum OAuthError {
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     MultipleAuthMethods,
     #[error(
-        "This redirect_uri is not registered for the app. Only http://127.0.0.1 and http://[::1] \
-         may have a different port."
+        "This redirect_uri is not registered for the app. Only with 127.0.0.1 or [::1] as the host \
+         may its port differ."
     )]
     InvalidRedirectUri,
     #[error("The authorization server does not support this response type.")]

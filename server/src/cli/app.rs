@@ -70,11 +70,7 @@ impl Command {
         }
     }
 
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         match self {
             Self::Add(app) => app.run(store, now).await,
             Self::List(list) => list.run(store).await,
@@ -103,11 +99,7 @@ impl Command {
 
 impl Add {
     /// Validates the app like a registration and adds it. It is never deleted as unused.
-    async fn run(
-        self,
-        store: &Store,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         let registration = AppRegistration {
             client_name: self.name,
             redirect_uris: self.redirect_uris,
@@ -115,7 +107,10 @@ impl Add {
             website: self.website,
             token_endpoint_auth_method: String::new(),
         };
-        let details = registration.validate().map_err(|errors| errors.to_string())?;
+        let details = registration.validate().map_err(|errors| {
+            let errors: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+            errors.join(", ")
+        })?;
         let events = command_events(now, AuditKind::AppAdd);
         let (app, secret) = store.create_app(&events, now, details, Registrar::Operator).await?;
         let client_id = &app.client_id;

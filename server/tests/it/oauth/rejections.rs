@@ -146,8 +146,8 @@ async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
         let response = request.header("accept", "application/json").send().await.unwrap();
         assert_eq!(response.status(), 400);
         let body: Value = response.json().await.unwrap();
-        let description = "This redirect_uri is not registered for the app. Only http://127.0.0.1 and \
-                           http://[::1] may have a different port.";
+        let description = "This redirect_uri is not registered for the app. Only with 127.0.0.1 or \
+                           [::1] as the host may its port differ.";
         assert_eq!(body, json!({ "error": "invalid_request", "error_description": description }));
     }
     server.signal("TERM");
