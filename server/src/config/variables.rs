@@ -8,7 +8,7 @@ use super::effective::known_settings;
 use super::overrides::{variable_for_key, variable_names};
 
 /// Variables that Belfry's tests and the examples for apps use.
-const OTHER_VARIABLES: [&str; 6] = [
+const OTHER_VARIABLES: [&str; 5] = [
     "BELFRY_SCREENSHOTS",
     "BELFRY_TOKEN",
     "BELFRY_SERVICE_TOKEN",
