@@ -1,6 +1,5 @@
 //! `cargo xtask check`: fast checks of the source, which do not build Belfry.
 
-mod api_reference;
 mod documents;
 mod imports;
 mod sources;
@@ -16,31 +15,21 @@ use clap::Args;
 ///   import cycles   modules of a crate that import each other in a loop
 ///   documents       files and headings named in documents, and tests named in the threat model,
 ///                   exist
-///   API reference   docs/api.md matches the OpenAPI document; --fix regenerates it
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Options {
     /// Run only the checks whose names contain this text
     name: Option<String>,
-    /// Regenerate docs/api.md before the checks
-    #[arg(long)]
-    fix: bool,
 }
 
 /// A check prints its findings and returns whether it passed.
 type Check = fn() -> Result<bool, Box<dyn Error>>;
 
-pub(crate) const CHECKS: [(&str, Check); 3] = [
-    ("import cycles", imports::check),
-    ("documents", documents::check),
-    ("API reference", api_reference::check),
-];
+pub(crate) const CHECKS: [(&str, Check); 2] =
+    [("import cycles", imports::check), ("documents", documents::check)];
 
 /// Runs the checks; returns whether all of them passed.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    if options.fix {
-        api_reference::fix()?;
-    }
     let filter = options.name.as_deref().unwrap_or("");
     let mut all_passed = true;
     for (name, check) in CHECKS.iter().filter(|(name, _)| name.contains(filter)) {

@@ -128,6 +128,29 @@ fn sygnal_relays_messages_and_rejects_a_push_key() {
     run_interpreter(&mut Command::new(programs.join("python")), script, &arguments);
 }
 
+/// The script generates a client from the OpenAPI document, registers an app, inspects a token, and
+/// stores and reads a rule.
+#[test]
+fn openapi_python_client_generates_a_working_client() {
+    let server = DeliveringServer::start();
+    let dir = tempfile::tempdir().unwrap();
+    let script = include_str!("interop/openapi_python_client.py");
+    python::run_script(script, &[&server.process.url, &server.token, dir.path().to_str().unwrap()]);
+}
+
+/// The package contains the generator, which needs Java 11 or newer.
+#[test]
+#[ignore = "long: generates a client"]
+fn openapi_generator_generates_a_working_python_client() {
+    let requirements = "openapi-generator-cli==7.26.0\npydantic>=2.11\npython-dateutil\nurllib3\n";
+    let programs = pypi::install_programs("openapi-generator", requirements).unwrap();
+    let server = DeliveringServer::start();
+    let dir = tempfile::tempdir().unwrap();
+    let script = include_str!("interop/openapi_generator.py");
+    let arguments = [&server.process.url, &server.token, dir.path().to_str().unwrap()];
+    run_interpreter(&mut Command::new(programs.join("python")), script, &arguments);
+}
+
 /// Runs a script with an interpreter that reads it from stdin. The script must succeed.
 #[track_caller]
 fn run_interpreter(interpreter: &mut Command, script: &str, arguments: &[&str]) {
