@@ -6,10 +6,11 @@
 //! no proxy, and limits the duration and the size of a response.
 
 mod connector;
-mod error;
 mod lookup;
 
+use std::error::Error;
 use std::io;
+use std::iter::successors;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,7 +124,7 @@ impl OutboundClient {
         let deadline = Instant::now() + self.timeout;
         let response = timeout_at(deadline, self.http.request(request)).await;
         let response = response.map_err(|_| AttemptError::Timeout)?;
-        let (head, body) = response.map_err(|error| error::classify(&error))?.into_parts();
+        let (head, body) = response.map_err(|error| classify(&error))?.into_parts();
         if let Some(read_budget) = head.extensions.get::<ReadBudget>() {
             read_budget.restart();
         }
@@ -133,4 +134,10 @@ impl OutboundClient {
         let body = body.map(|result| result.map(Collected::to_bytes).unwrap_or_default());
         Ok(Response::from_parts(head, body.unwrap_or_default()))
     }
+}
+
+/// Finds the reason among the causes of an HTTP client error.
+fn classify(error: &(dyn Error + 'static)) -> AttemptError {
+    let mut causes = successors(Some(error), |error| (*error).source());
+    causes.find_map(|cause| cause.downcast_ref().cloned()).unwrap_or(AttemptError::Protocol)
 }

@@ -2,7 +2,11 @@
 //! in settings, the log throttle, supervised tasks, errors about files, certificate checks, and
 //! metrics.
 
-pub mod certificate;
+/// Checks of the certificates that other servers present.
+pub mod certificate {
+    pub mod rejection;
+    pub mod verifier;
+}
 pub mod clock;
 pub mod duration;
 pub mod file_access;

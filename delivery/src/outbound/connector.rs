@@ -1,5 +1,6 @@
 //! Connections to allowed addresses.
 
+use std::error::Error;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use belfry_core::push::address::{PushAddressPolicy, Scheme};
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::{Endpoint, EndpointOrigin};
+use belfry_runtime::certificate::rejection;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::Uri;
@@ -28,7 +30,6 @@ use tower_service::Service;
 use url::Host;
 
 use super::OutboundOptions;
-use super::error::classify_handshake;
 use super::lookup::Lookups;
 
 /// Maximum time to connect to one address of a host.
@@ -120,6 +121,15 @@ async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, 
         }
     }
     Err(AttemptError::Refused)
+}
+
+/// Classifies a TLS handshake error.
+fn classify_handshake(error: &(dyn Error + 'static)) -> AttemptError {
+    if rejection::find_certificate_error(error).is_some() {
+        AttemptError::Certificate
+    } else {
+        AttemptError::Tls
+    }
 }
 
 impl Service<Uri> for Connector {

@@ -139,11 +139,6 @@ impl ScriptRun {
         });
         Self { mode: ScriptMode::Release, counters: counters.collect() }
     }
-
-    /// Creates a run for one of the counters, by its index.
-    pub(super) fn with_counter(&self, index: usize, mode: ScriptMode) -> Self {
-        Self { mode, counters: self.counters[index..=index].to_vec() }
-    }
 }
 
 #[cfg(test)]

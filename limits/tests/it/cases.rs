@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use belfry_core::limits::{Bucket, CountMode, LimitKey, Network};
 use belfry_core::secret::Sha256Digest;
@@ -96,19 +95,6 @@ pub(super) async fn a_charge_counts_for_every_limit_with_quota_left(engine: Test
     }
 }
 
-pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
-    let limit = limit("client_secret", 3, 60);
-    let network = Network::from_address([192, 0, 2, 1].into());
-    let buckets = [Bucket { limit: &limit, key: LimitKey::for_name(network, "client") }];
-    let second_node = engine.second_node().await;
-    for _ in 0..3 {
-        assert!(engine.peek(&buckets).await.is_admitted());
-        assert!(engine.charge(&buckets).await.is_admitted());
-    }
-    assert!(!engine.peek(&buckets).await.is_admitted());
-    assert!(!second_node.check(CountMode::Peek, &buckets, engine.now()).await.is_admitted());
-}
-
 pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
     let first_limit = limit("one", 1, 60);
     let second_limit = limit("other", 1, 60);
@@ -146,17 +132,6 @@ pub(super) async fn names_of_any_characters_and_length_are_counted(engine: TestE
     }
 }
 
-pub(super) async fn a_limit_of_0_rejects_everything(engine: TestEngine) {
-    let zero_limit = limit("none", 0, 60);
-    let other_limit = limit("some", 5, 60);
-    let buckets = [account_bucket(&zero_limit, 1), account_bucket(&other_limit, 1)];
-    for _ in 0..3 {
-        let decision = engine.check(&buckets).await;
-        assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![0, 5]));
-        assert!(decision.retry_after().unwrap() > Duration::from_secs(58));
-    }
-}
-
 pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine: TestEngine) {
     let largest_limit = limit("most", u32::MAX, 366 * 86_400);
     let buckets = [account_bucket(&largest_limit, 1)];
@@ -165,12 +140,6 @@ pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine:
     assert_eq!(remaining(&decision), [u32::MAX - 2]);
     let remaining_time = Timestamp::from(decision.statuses()[0].reset).duration_since(engine.now());
     assert!((remaining_time.as_hours() - 366 * 24).abs() <= 1, "{remaining_time}");
-}
-
-pub(super) async fn a_request_without_limits_is_admitted(engine: TestEngine) {
-    let decision = engine.check(&[]).await;
-    assert!(decision.is_admitted());
-    assert_eq!(decision.statuses(), []);
 }
 
 pub(super) async fn changing_the_number_of_requests_preserves_the_count(engine: TestEngine) {

@@ -1,65 +1,14 @@
 //! Several nodes that share counters in a Redis cluster.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use test_engines::RedisCluster;
-use test_engines::shared::{private_cluster, shared_cluster};
+use test_engines::shared::private_cluster;
 use tokio::task::JoinSet;
 
 use super::nodes::start_node;
 use super::outage::{Load, count_admitted_from_address, get_text, has_metric_line, wait_until};
-use crate::support::process::run_successfully;
-use crate::support::{ServerProcess, TestDatabase};
-
-/// Each request has a different address, so the counters of its account and of its address are
-/// usually in different slots.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
-    let Some(cluster) = shared_cluster() else { return };
-    let Some(database) = TestDatabase::postgres().await else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let settings = "trusted_proxies = ['127.0.0.1']\n\
-                    limits = { redis_timeout = '30s' }";
-    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-    let url = database.url().unwrap();
-    let redis = cluster.url();
-    let arguments = ["--database", url, "--redis", &redis];
-    let nodes = [(); 3].map(|()| ServerProcess::start(dir.path(), &arguments));
-    run_successfully(dir.path(), &["account", "add", "alice", "--database", url]);
-    let issue_token = ["token", "issue", "alice", "--database", url];
-    let token: Arc<str> = run_successfully(dir.path(), &issue_token).trim().into();
-
-    let client = reqwest::Client::new();
-    let next_request = Arc::new(AtomicUsize::new(0));
-    let mut clients = JoinSet::new();
-    for number in 0..64_usize {
-        let client = client.clone();
-        let next_request = Arc::clone(&next_request);
-        let token = Arc::clone(&token);
-        let url = format!("{}/api/v1/apps/verify_credentials", nodes[number % 3].url);
-        clients.spawn(async move {
-            let mut admitted = 0;
-            loop {
-                let request_index = next_request.fetch_add(1, Ordering::Relaxed);
-                if request_index >= 900 {
-                    return admitted;
-                }
-                let address = format!("10.0.{}.{}", request_index / 250, request_index % 250);
-                let request = client.get(&url).bearer_auth(&token);
-                let response = request.header("x-forwarded-for", address).send().await.unwrap();
-                let status = response.status();
-                assert!(status == 200 || status == 429, "{status}");
-                admitted += usize::from(status == 200);
-            }
-        });
-    }
-    assert_eq!(clients.join_all().await.into_iter().sum::<usize>(), 300);
-    for node in &nodes {
-        assert!(get_text(node, "/readyz").await.contains("\"redis\":\"ok\""));
-        assert!(has_metric_line(node, "belfry_rate_limit_local_decisions_total 0").await);
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exactly_the_limit_is_admitted_while_slots_are_moved() {

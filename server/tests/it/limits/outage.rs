@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use test_engines::Redis;
-use tokio::task::JoinSet;
 
 use super::nodes::{start_node, start_private_redis};
 use crate::support::ServerProcess;
@@ -101,68 +100,4 @@ async fn an_outage_without_requests_is_detected() {
         end(&mut redis);
     }
     wait_until(async || has_metric_line(&server, "belfry_redis_up 1").await).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn during_an_outage_under_load_no_request_fails_and_limits_apply() {
-    let Some(mut redis) = start_private_redis() else { return };
-    let settings = "\
-trusted_proxies = ['127.0.0.1']
-[limits]
-redis_timeout = '1s'
-rows.ip = { requests = 20 }
-";
-    let (server, _dir) = start_node(&redis.url(), settings);
-    let load = Load::default();
-    let mut clients = JoinSet::new();
-    for client_number in 0..8 {
-        clients.spawn(load.clone().send_requests(server.url.clone(), client_number));
-    }
-    load.wait_for_progress().await;
-    assert!(has_metric_line(&server, "belfry_redis_up 1").await);
-    assert_eq!(count_admitted_from_address(&server, "192.0.2.1", 15).await, 15);
-
-    let outages: [(&str, RedisAction, RedisAction); 2] = [
-        ("192.0.2.2", |redis| redis.stop().unwrap(), |redis| redis.restart().unwrap()),
-        ("192.0.2.3", |redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
-    ];
-    for (number, (client_address, begin, end)) in outages.into_iter().enumerate() {
-        let count_in_log = |text: &str| server.log().matches(text).count();
-        begin(&mut redis);
-        wait_until(async || has_metric_line(&server, "belfry_redis_up 0").await).await;
-        load.wait_for_progress().await;
-        assert!(count_in_log("Redis unavailable, using local counters") > number);
-        let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
-        assert_eq!(response.status(), 200, "the node stays ready");
-        let readiness = response.text().await.unwrap();
-        assert!(
-            readiness.contains("\"redis\":\"Redis unavailable, using local counters\""),
-            "{readiness}"
-        );
-        assert_eq!(
-            count_admitted_from_address(&server, client_address, 30).await,
-            20,
-            "limits are enforced"
-        );
-        if number == 0 {
-            assert_eq!(
-                count_admitted_from_address(&server, "192.0.2.1", 30).await,
-                5,
-                "counting continued from the last known count"
-            );
-        }
-
-        end(&mut redis);
-        wait_until(async || has_metric_line(&server, "belfry_redis_up 1").await).await;
-        load.wait_for_progress().await;
-        assert!(count_in_log("connected to Redis, using shared counters") > number + 1);
-        assert!(get_text(&server, "/readyz").await.contains("\"redis\":\"ok\""));
-        assert_eq!(
-            count_admitted_from_address(&server, client_address, 3).await,
-            0,
-            "the limit stays exhausted until the window ends"
-        );
-    }
-    load.is_stopped.store(true, Ordering::Relaxed);
-    clients.join_all().await;
 }

@@ -5,7 +5,6 @@ use belfry::config::Config;
 use super::{count_admitted, is_admitted};
 use crate::support::Service;
 use crate::support::process::{ServerProcess, run_belfry, run_successfully};
-use crate::support::service::config_with;
 
 const SETTINGS: &str = "\
 [limits]
@@ -130,14 +129,6 @@ async fn replacing_the_table_preserves_the_counts() {
     let response = alice.send("POST /api/v1/media", "").await;
     assert!(!response.header("ratelimit").contains("media"));
     assert_eq!(replace_rows("media = false"), [""; 0]);
-}
-
-#[tokio::test]
-async fn a_limit_of_0_admits_nothing() {
-    let rows = toml::from_str("ip = { requests = 0 }").unwrap();
-    let service = Service::start_with(config_with(|config| config.limits.rows = rows)).await;
-    assert_eq!(count_admitted(&service.anonymous_client(), "GET /x", 3).await, 0);
-    assert_eq!(service.anonymous_client().get("/healthz").await.status, 200);
 }
 
 /// A valid file becomes active; an invalid one leaves the active limits unchanged.

@@ -1,4 +1,0 @@
-//! Checks of the certificates that other servers present.
-
-pub mod rejection;
-pub mod verifier;
