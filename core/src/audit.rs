@@ -5,9 +5,7 @@ mod aggregate;
 
 use std::net::IpAddr;
 
-use ipnet::IpNet;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 pub use self::aggregate::{Aggregator, CountedSubject, EventCount};
 use crate::request::RequestId;
@@ -143,7 +141,7 @@ wire_enum! {
 /// The client that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditClient {
-    /// The client's address, reduced according to [`AuditAddressPolicy`].
+    /// The client's address.
     pub address: Option<String>,
     /// The id of the request.
     pub request_id: RequestId,
@@ -202,53 +200,20 @@ pub fn deleted_account_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }
 
-/// The part of a client's address that is recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AuditAddressPolicy {
-    /// The whole address.
-    #[default]
-    Full,
-    /// The /24 of an IPv4 address, or the /48 of an IPv6 address.
-    Truncated,
-    /// Nothing.
-    None,
-}
-
-impl AuditAddressPolicy {
-    /// Returns the part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
-    pub fn apply(self, address: IpAddr) -> Option<String> {
-        match self {
-            Self::None => None,
-            Self::Full => Some(address.to_canonical().to_string()),
-            Self::Truncated => Some(truncated_network(address).to_string()),
+/// Returns the part of an address that helps users recognise their own sessions, `192.0.2.x` or
+/// `2001:db8:1:x`: never more than the network, to limit the personal data stored. An IPv4-mapped
+/// IPv6 address counts as IPv4.
+pub fn session_network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            format!("{a}.{b}.{c}.x")
+        }
+        IpAddr::V6(address) => {
+            let [a, b, c, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:x")
         }
     }
-
-    /// Returns the part of an address that helps users recognise their own sessions, `192.0.2.x` or
-    /// `2001:db8:1:x`: never more than the network, to limit the personal data stored. Returns
-    /// `None` if addresses are not recorded.
-    pub fn apply_to_session(self, address: IpAddr) -> Option<String> {
-        if self == Self::None {
-            return None;
-        }
-        Some(match truncated_network(address).network() {
-            IpAddr::V4(address) => {
-                let [a, b, c, _] = address.octets();
-                format!("{a}.{b}.{c}.x")
-            }
-            IpAddr::V6(address) => {
-                let [a, b, c, ..] = address.segments();
-                format!("{a:x}:{b:x}:{c:x}:x")
-            }
-        })
-    }
-}
-
-/// Returns the /24 of an IPv4 address, or the /48 of an IPv6 address.
-fn truncated_network(address: IpAddr) -> IpNet {
-    let address = address.to_canonical();
-    IpNet::new_assert(address, if address.is_ipv4() { 24 } else { 48 }).trunc()
 }
 
 #[cfg(test)]
@@ -267,39 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_reduced_according_to_the_setting() {
-        use AuditAddressPolicy::{Full, None, Truncated};
-        for (policy, address, expected) in [
-            (Full, "192.0.2.77", "192.0.2.77"),
-            (Full, "::ffff:192.0.2.77", "192.0.2.77"),
-            (Full, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6"),
-            (Truncated, "192.0.2.77", "192.0.2.0/24"),
-            (Truncated, "::ffff:192.0.2.77", "192.0.2.0/24"),
-            (Truncated, "255.255.255.255", "255.255.255.0/24"),
-            (Truncated, "2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"),
-            (Truncated, "::1", "::/48"),
-            (None, "192.0.2.77", ""),
-            (None, "2001:db8::1", ""),
-        ] {
-            let actual = policy.apply(address.parse().unwrap());
-            assert_eq!(actual.unwrap_or_default(), expected, "{policy:?} {address}");
-        }
-    }
-
-    #[test]
-    fn a_session_shows_its_network_if_addresses_are_recorded() {
-        use AuditAddressPolicy::{Full, None, Truncated};
+    fn a_session_shows_its_network() {
         for (address, expected) in [
             ("192.0.2.77", "192.0.2.x"),
             ("::ffff:192.0.2.77", "192.0.2.x"),
             ("2001:db8:1:2:3:4:5:6", "2001:db8:1:x"),
             ("::1", "0:0:0:x"),
         ] {
-            let address = address.parse().unwrap();
-            for policy in [Full, Truncated] {
-                assert_eq!(policy.apply_to_session(address).as_deref(), Some(expected));
-            }
-            assert_eq!(None.apply_to_session(address), Option::None);
+            assert_eq!(session_network(address.parse().unwrap()), expected);
         }
     }
 

@@ -96,8 +96,8 @@ impl AppState {
             limits: RateLimiter::open(&config, &metrics.limits)
                 .await
                 .map_err(|error| format!("redis: {error}"))?,
-            passwords: Passwords::new(config.passwords.parallel),
-            audit: AuditCounters::new(config.audit.addresses),
+            passwords: Passwords::new(None),
+            audit: AuditCounters::default(),
             application_services,
             max_pending_requests: MAX_PENDING_REQUESTS,
             rule_index_cache: RuleIndexCache::new(config.store.cache_bytes / 8),

@@ -1,10 +1,9 @@
 //! Counts of audit events that clients can cause any number of times, collected in memory and
 //! stored at intervals.
 
-use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use belfry_core::audit::{Aggregator, AuditAddressPolicy, CountedSubject, EventCount};
+use belfry_core::audit::{Aggregator, CountedSubject, EventCount};
 use jiff::Timestamp;
 
 use belfry_store::{Store, StoreError};
@@ -13,28 +12,12 @@ use belfry_store::{Store, StoreError};
 const MAX_BATCH_ROWS: usize = 100;
 
 /// The counts since the last flush.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct AuditCounters {
     aggregator: Mutex<Aggregator>,
-    address_policy: AuditAddressPolicy,
 }
 
 impl AuditCounters {
-    /// Creates empty counters. The policy determines which part of an address is recorded.
-    pub fn new(address_policy: AuditAddressPolicy) -> Self {
-        Self { aggregator: Mutex::default(), address_policy }
-    }
-
-    /// Returns the part of a client's address that is recorded.
-    pub fn recorded_address(&self, address: IpAddr) -> Option<String> {
-        self.address_policy.apply(address)
-    }
-
-    /// Returns the part of a client's address that is recorded with a session.
-    pub fn recorded_session_address(&self, address: IpAddr) -> Option<String> {
-        self.address_policy.apply_to_session(address)
-    }
-
     /// Counts one event.
     pub fn record(&self, subject: CountedSubject, now: Timestamp) {
         self.lock().record(subject, now);

@@ -40,7 +40,7 @@ use jiff::Timestamp;
 use self::http_client::CertificateCheck;
 use self::output::print_message;
 use crate::auth::tokens::TokenIssuer;
-use crate::config::{Config, Overrides, global_flags, ineffective_variables, serve_flags};
+use crate::config::{Config, Overrides, global_flags, serve_flags};
 
 /// OAuth 2.0, rate limits, push rules and delivery for chat, social and collaboration products, in
 /// one service.
@@ -141,9 +141,8 @@ fn parser() -> clap::Command {
 pub fn run() -> ExitCode {
     let matches = parser().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let warnings = ineffective_variables(std::env::vars_os());
     let command = cli.command.unwrap_or(Command::Serve);
-    match run_command(command, Overrides::from_matches(&matches), &warnings) {
+    match run_command(command, Overrides::from_matches(&matches)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -153,16 +152,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Runs a command. Warnings are printed, except that `serve` logs them, because its log may be
-/// JSON, and `doctor` reports them.
-fn run_command(
-    command: Command,
-    overrides: Overrides,
-    warnings: &[String],
-) -> Result<(), CliError> {
-    if !matches!(command, Command::Serve | Command::Doctor(_)) {
-        print_warnings(warnings);
-    }
+fn run_command(command: Command, overrides: Overrides) -> Result<(), CliError> {
     // Called only by commands that need settings; the others work with an invalid configuration
     // file.
     let load_config = || -> Result<Config, CliError> {
@@ -173,8 +163,8 @@ fn run_command(
     match command {
         Command::Serve => {
             // Printed, because logging has not started.
-            let config = Config::load(&overrides).inspect_err(|_| print_warnings(warnings))?;
-            serve::run(config, overrides, warnings)
+            let config = Config::load(&overrides)?;
+            serve::run(config, overrides)
         }
         Command::Account(AccountCommand::Import(command)) => command.run(&load_config()?),
         Command::Account(AccountCommand::Manage(command)) => {
@@ -224,7 +214,7 @@ fn run_command(
             health::check(&url, ready, CertificateCheck::Authorities)
         }
         Command::Health(command) => command.run(&load_config()?),
-        Command::Doctor(command) => command.run(Config::load(&overrides), warnings),
+        Command::Doctor(command) => command.run(Config::load(&overrides)),
         // Does not use `load_config`, because `check` prints the warnings about the settings.
         Command::Config(config::Command::Check) => config::check(&Config::load(&overrides)?),
         Command::Config(config::Command::Example) => config::print_example(),

@@ -14,14 +14,12 @@ mod running;
 mod secret_file;
 mod sections;
 mod values;
-mod variables;
 mod warnings;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use axum::http::HeaderName;
-use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_store::{Database, SecretUrl};
 use serde::de::Error as _;
@@ -34,20 +32,19 @@ pub use self::accent::{Accent, Color};
 pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::effective::EXAMPLE;
 pub use self::file_modes::{Exposure, UnsafeFile};
-pub use self::limits::LimitSettings;
+pub use self::limits::{IPV6_48_MULTIPLE, LimitSettings};
 pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, serve_flags};
 pub use self::push_contact::PushContact;
 pub use self::registration::{ApplicationService, RegistrationSource};
 pub use self::running::{SettingDigests, is_reloaded};
 pub use self::sections::{
-    AuditSettings, HttpSettings, InstanceSettings, LogSettings, OAuthSettings, PasswordSettings,
-    PushSettings, RuleSettings, SecuritySettings, SessionSettings,
+    HttpSettings, InstanceSettings, LogSettings, OAuthSettings, PushSettings, RuleSettings,
+    SessionSettings,
 };
 pub use self::values::{
-    AccessLog, BaseUrl, LogFormat, LogLevel, RateLimitMode, RegistrationPolicy,
+    AccessLog, BaseUrl, LogLevel, RateLimitMode, RegistrationPolicy,
 };
-pub use self::variables::ineffective_variables;
 pub use crate::tls::TlsSettings;
 
 /// Every setting, with its name in `belfry.toml`.
@@ -97,15 +94,12 @@ pub struct Config {
     pub rules: RuleSettings,
     /// Application services: paths of Matrix registration files, or tables of the same form.
     pub application_services: Vec<RegistrationSource>,
-    /// Addresses that may read `/metrics` and the details of `/readyz` on the main address.
-    #[default(["127.0.0.0/8", "::1"].map(|range| range.parse().expect("a valid range")).to_vec())]
-    pub operator_addresses: Vec<Cidr>,
     /// A separate listener for `/metrics` and the details of `/readyz`, without access control;
-    /// both are served on the main address when unset.
+    /// when unset, both are served on the main address to clients on this machine.
     pub metrics_listen: Option<ListenAddress>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
     pub tls: Option<TlsSettings>,
-    /// Log level and format.
+    /// Log level and access log.
     pub log: LogSettings,
     /// Limits on connections and requests.
     pub http: HttpSettings,
@@ -113,18 +107,12 @@ pub struct Config {
     pub store: belfry_store::Options,
     /// Retention of rows that are no longer needed.
     pub retention: belfry_store::RetentionSettings,
-    /// Password hashing.
-    pub passwords: PasswordSettings,
     /// The title and description of the service.
     pub instance: InstanceSettings,
     /// OAuth tokens and metadata.
     pub oauth: OAuthSettings,
     /// Browser sessions.
     pub sessions: SessionSettings,
-    /// Contact for reporting vulnerabilities.
-    pub security: SecuritySettings,
-    /// The audit trail.
-    pub audit: AuditSettings,
     /// The delivery of notifications to devices.
     pub push: PushSettings,
     /// The file that the settings were read from, if it contains passwords or tokens.

@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 use self::format::{HumanFields, JsonEvents};
-use crate::config::{LogFormat, LogLevel, LogSettings};
+use crate::config::{LogLevel, LogSettings};
 
 static PANIC_LOG: LogThrottle = LogThrottle::new("panic");
 
@@ -36,18 +36,8 @@ pub fn start(settings: LogSettings) {
         // Libraries are silent: a peer could make them write a line for each frame that it sends,
         // and at verbose levels they log requests and statements with their tokens.
         .with_default(LevelFilter::OFF);
-    let is_human_readable = match settings.format {
-        LogFormat::Auto => stderr().is_terminal(),
-        LogFormat::Human => true,
-        LogFormat::Json => false,
-    };
-    let layer = if is_human_readable {
-        fmt::layer()
-            .fmt_fields(HumanFields)
-            .with_writer(stderr)
-            .with_ansi(stderr().is_terminal())
-            .with_target(false)
-            .boxed()
+    let layer = if stderr().is_terminal() {
+        fmt::layer().fmt_fields(HumanFields).with_writer(stderr).with_target(false).boxed()
     } else {
         let json_layer = fmt::layer().with_writer(stderr).json().flatten_event(true);
         json_layer.map_event_format(JsonEvents).boxed()
@@ -86,7 +76,7 @@ mod tests {
     #[test]
     fn a_panic_is_logged_as_json_without_formatted_text() {
         if std::env::var_os(CHILD_VARIABLE).is_some() {
-            start(LogSettings { format: LogFormat::Json, ..LogSettings::default() });
+            start(LogSettings::default());
             let secret = "hunter2";
             std::thread::spawn(move || panic!("token {secret}")).join().unwrap_err();
             std::thread::spawn(|| panic!("no data")).join().unwrap_err();

@@ -10,7 +10,6 @@ pub(crate) const ADMIN_ACCOUNTS_V2: &str = "/api/v2/admin/accounts";
 /// The prefix of profile paths; the account name follows.
 pub(crate) const PROFILE: &str = "/@";
 pub(crate) const NODEINFO: &str = "/nodeinfo/2.0";
-pub(crate) const SECURITY_TXT: &str = "/.well-known/security.txt";
 
 pub(crate) const AUTHORIZE: &str = "/oauth/authorize";
 pub(crate) const AUTHORIZE_RESUME: &str = "/oauth/authorize/resume";

@@ -42,6 +42,7 @@ pub struct RetentionSettings {
     /// Maximum number of apps that no user authorized. Beyond it, the least recently used are
     /// deleted earlier.
     #[default(20_000)]
+    #[serde(skip)]
     pub max_unauthorized_apps: u32,
     /// Audit events.
     #[default(Duration::from_hours(90 * 24))]

@@ -12,9 +12,6 @@ use test_engines::{Server, free_port};
 use crate::Result;
 use crate::outcome::Run;
 
-/// Settings for all nodes: a limit on app tokens that no scenario reaches.
-const SETTINGS: &str = "oauth.max_app_tokens = 1000000\n";
-
 /// A node, which may be stopped.
 pub(crate) struct Node {
     pub(crate) binary: PathBuf,
@@ -30,7 +27,7 @@ impl Node {
     /// Prepares a node with the given arguments for `belfry serve` and settings for `belfry.toml`.
     pub(crate) fn new(run: &Run, arguments: &[&str], settings: &str) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("belfry-torture-").tempdir()?;
-        fs::write(dir.path().join("belfry.toml"), format!("{SETTINGS}{settings}"))?;
+        fs::write(dir.path().join("belfry.toml"), settings)?;
         Ok(Self {
             binary: run.settings.belfry.clone(),
             dir,

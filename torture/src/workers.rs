@@ -22,19 +22,21 @@ const USERS: usize = 8;
 pub(crate) struct Workers(Vec<Worker>);
 
 impl Workers {
-    /// Registers an app, adds its users, and distributes the workers over them and the nodes.
+    /// Adds users, and distributes the workers over them and the nodes. Each worker has its own app,
+    /// because an app may have only 100 app tokens.
     pub(crate) fn set_up(run: &mut Run, nodes: &[SocketAddr]) -> Result<Self> {
-        let app = Arc::new(App::register(nodes[0])?);
+        let app = App::register(nodes[0])?;
         let users = (0..USERS)
             .map(|user| app.add_user(nodes[0], &format!("user{user}")))
             .map(|user| user.map(Arc::new))
             .collect::<Result<Vec<_>>>()?;
         let worker = |number: usize| {
             let client = Client::new(nodes[number % nodes.len()]);
+            let app = Arc::new(App::register(nodes[0])?);
             let user = Arc::clone(&users[number % USERS]);
-            Worker::new(format!("w{number}"), client, Arc::clone(&app), user, run.rng.fork())
+            Ok(Worker::new(format!("w{number}"), client, app, user, run.rng.fork()))
         };
-        Ok(Self((0..WORKERS).map(worker).collect()))
+        (0..WORKERS).map(worker).collect::<Result<_>>().map(Self)
     }
 
     /// Runs `control` while all clients write.

@@ -12,7 +12,6 @@ mod push;
 mod report;
 mod server;
 
-use belfry_runtime::clock::{Clock, SystemClock};
 use clap::Args;
 
 use self::report::Report;
@@ -32,15 +31,8 @@ pub(super) struct Command {
 
 impl Command {
     /// Runs all checks. Without valid settings there is nothing else to check.
-    pub(super) fn run(
-        &self,
-        config: Result<Config, ConfigError>,
-        warnings: &[String],
-    ) -> Result<(), CliError> {
+    pub(super) fn run(&self, config: Result<Config, ConfigError>) -> Result<(), CliError> {
         let mut report = Report::default();
-        for warning in warnings {
-            report.warn("settings", warning.as_str(), "");
-        }
         match config {
             // The error says what to do.
             Err(error) => report.fail("settings", error.to_string(), ""),
@@ -76,7 +68,7 @@ fn check_settings(config: &Config, report: &mut Report) {
         return;
     }
     // The certificate and the files that others can change have separate checks.
-    let warnings = config.setting_warnings(&config.base_url(), SystemClock.now());
+    let warnings = config.setting_warnings(&config.base_url());
     if warnings.is_empty() {
         report.ok("settings", "valid; belfry config check shows them");
     }

@@ -42,15 +42,8 @@ const DELIVERY_STOP_TIMEOUT: Duration = Duration::from_secs(12);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves until a signal. SIGHUP reloads the configuration with the same overrides.
-pub(super) fn run(
-    config: Config,
-    overrides: Overrides,
-    warnings: &[String],
-) -> Result<(), CliError> {
+pub(super) fn run(config: Config, overrides: Overrides) -> Result<(), CliError> {
     log::start(config.log);
-    for warning in warnings {
-        tracing::warn!("{warning}");
-    }
     // Locked before the database is opened and its schema upgraded, because a running server may
     // need the old schema. Held until the last task is dropped, which closes the database.
     let _lock = lock_data(&config.database())?;

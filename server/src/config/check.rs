@@ -6,7 +6,7 @@ use std::time::Duration;
 use belfry_store::{NO_SCHEME, SecretUrl};
 use redis::IntoConnectionInfo;
 
-use super::{Config, ConfigError, SecuritySettings};
+use super::{Config, ConfigError};
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
@@ -38,7 +38,6 @@ impl Config {
             self.check_tls(),
             self.check_shutdown_delay(),
             self.check_server_name(),
-            self.check_security(),
             self.check_push(),
         ];
         let errors: Vec<String> =
@@ -84,22 +83,6 @@ impl Config {
                 self.reject("server_name", &problem)
             }
             _ => Ok(()),
-        }
-    }
-
-    fn check_security(&self) -> Result<(), ConfigError> {
-        let SecuritySettings { contact, expires, policy, encryption } = &self.security;
-        if !contact.is_empty() && expires.is_none() {
-            let problem = "security.expires is required with security.contact: add a time such as \
-                           2027-11-01T00:00:00Z";
-            return self.reject("security.contact", problem);
-        }
-        let mut links = contact.iter().chain(policy).chain(encryption);
-        match links.find(|url| url.scheme() == "http") {
-            Some(url) => {
-                self.reject("security", &format!("security: {:?} must be https", url.as_str()))
-            }
-            None => Ok(()),
         }
     }
 
@@ -292,7 +275,6 @@ mod tests {
             ("redis = 'redis://a:1,b:x'", "redis: Redis URL did not parse", 1),
             ("server_name = 'a b'", "server_name: \"a b\" is not a host name", 1),
             ("name_segments = []", "name_segments is empty", 1),
-            ("[security]\ncontact = ['mailto:a@b.example']", "security.expires is required", 2),
             ("[tls]\nkey = ''\ncertificate = ''", "tls.certificate is missing", 1),
             ("[tls]\ncertificate = 'a.pem'", "tls.key is missing", 1),
             ("[tls]\nkey = 'a.pem'", "tls.certificate is missing", 1),
@@ -354,35 +336,6 @@ mod tests {
             ),
         ] {
             assert_eq!(parse_settings(url).unwrap_err(), error);
-        }
-    }
-
-    #[test]
-    fn a_security_contact_without_a_scheme_is_rejected_with_advice() {
-        let settings = "security.contact = ['security@ring.example']";
-        let error = toml::from_str::<Config>(settings).unwrap_err();
-        let expected = "\"security@ring.example\" is not a URL: begin it with mailto: or https:";
-        assert_eq!(error.message(), expected);
-    }
-
-    #[test]
-    fn a_security_contact_needs_an_expiry_and_secure_links() {
-        let check_security = |settings: &str| {
-            let config: Config = toml::from_str(&format!("[security]\n{settings}")).unwrap();
-            config.check().map_err(|error| error.0)
-        };
-        let expires = "expires = '2027-01-01T00:00:00Z'";
-        for contact in ["mailto:security@ring.example", "https://ring.example/report"] {
-            assert_eq!(check_security(&format!("contact = ['{contact}']\n{expires}")), Ok(()));
-        }
-        assert_eq!(check_security(expires), Ok(()));
-        for (settings, problem) in [
-            ("contact = ['mailto:a@b.example']".to_owned(), "security.expires is required"),
-            (format!("contact = ['http://a.example']\n{expires}"), "must be https"),
-            ("policy = 'http://a.example'".to_owned(), "must be https"),
-        ] {
-            let error = check_security(&settings).unwrap_err();
-            assert!(error.contains(problem), "{settings}: {error}");
         }
     }
 }

@@ -2,7 +2,6 @@
 //! `belfry config check`.
 
 use std::fmt::Write;
-use std::thread::available_parallelism;
 
 use belfry_store::SecretUrl;
 use toml::{Table, Value};
@@ -136,7 +135,6 @@ impl Config {
             let description = match path {
                 "base_url" => "default, from listen",
                 "server_name" => "default, from base_url",
-                "passwords.parallel" => "default, the number of cores",
                 _ => "default",
             };
             return description.to_owned();
@@ -162,7 +160,6 @@ impl Config {
         config.server_name = Some(self.server_name_for(&base_url).to_owned());
         // The port is not known before it is bound.
         config.base_url = (self.base_url.is_some() || self.listen.port != 0).then_some(base_url);
-        config.passwords.parallel = self.passwords.parallel.or(available_parallelism().ok());
         if self.database_file.is_some() {
             config.database = None;
         }

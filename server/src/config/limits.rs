@@ -10,7 +10,11 @@ use smart_default::SmartDefault;
 
 use super::values::RateLimitMode;
 
-/// `[limits]`. `mode`, `rows`, `abuse` and `ipv6_48_multiple` are reloaded on SIGHUP.
+/// Each IPv6 /48 gets this multiple of the per-address limits and of the maximum number of
+/// connections per address.
+pub const IPV6_48_MULTIPLE: u32 = 8;
+
+/// `[limits]`. `mode`, `rows` and `abuse` are reloaded on SIGHUP.
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
@@ -21,10 +25,6 @@ pub struct LimitSettings {
     pub rows: LimitTable,
     /// The abuse limits, such as those on sign-in attempts and wrong client secrets.
     pub abuse: AbuseLimits,
-    /// Each IPv6 /48 gets this multiple of the per-address limits and of the maximum number of
-    /// connections per address; 0 disables the limits per /48.
-    #[default(8)]
-    pub ipv6_48_multiple: u32,
     /// Maximum time that a request waits for Redis before it is counted in this process.
     #[default(Duration::from_millis(25))]
     #[serde(with = "belfry_runtime::duration")]

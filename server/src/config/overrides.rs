@@ -28,7 +28,7 @@ static GLOBAL_SETTINGS: [Setting; 4] = [
 ];
 
 /// Settings that `belfry serve`, `health`, `doctor` and `config check` accept.
-static SERVE_SETTINGS: [Setting; 11] = [
+static SERVE_SETTINGS: [Setting; 10] = [
     setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]"),
     setting(
         "redis",
@@ -46,11 +46,6 @@ static SERVE_SETTINGS: [Setting; 11] = [
     setting("tls-certificate", "FILE", "Certificate for HTTPS, in PEM"),
     setting("tls-key", "FILE", "Private key of the certificate, in PEM"),
     setting("log-level", "LEVEL", "Log level: error, warn, info, debug or trace [default: info]"),
-    setting(
-        "log-format",
-        "FORMAT",
-        "Log format: human, json, or auto (human on a terminal) [default: auto]",
-    ),
     setting(
         "log-access",
         "REQUESTS",
@@ -71,7 +66,7 @@ impl Setting {
     fn key(&self) -> String {
         match self.flag {
             "limits" => "limits.mode".to_owned(),
-            "tls-certificate" | "tls-key" | "log-level" | "log-format" | "log-access" => {
+            "tls-certificate" | "tls-key" | "log-level" | "log-access" => {
                 self.flag.replace('-', ".")
             }
             flag => flag.replace('-', "_"),
@@ -202,16 +197,6 @@ fn insert_value(table: &mut Table, key: &str, value: &str) {
     if let Value::Table(section) = section {
         section.insert(key.to_owned(), Value::from(value));
     }
-}
-
-/// Returns the names of all variables.
-pub(super) fn variable_names() -> Vec<String> {
-    settings().map(Setting::variable).collect()
-}
-
-/// Returns the variable of the setting with this dotted key, if it has one.
-pub(super) fn variable_for_key(key: &str) -> Option<String> {
-    settings().find(|setting| setting.key() == key).map(Setting::variable)
 }
 
 #[cfg(test)]

@@ -12,9 +12,8 @@ use super::effective::{find_value, known_settings};
 use super::{Config, RegistrationSource};
 
 /// The settings that a server applies on SIGHUP. All others need a restart.
-const RELOADED_SETTINGS: [&str; 6] = [
+const RELOADED_SETTINGS: [&str; 5] = [
     "limits.abuse",
-    "limits.ipv6_48_multiple",
     "limits.mode",
     "limits.rows",
     "trusted_proxies",
@@ -43,11 +42,8 @@ struct SettingDigest {
 impl SettingDigests {
     /// Returns the digests of the effective values of a configuration.
     pub fn new(config: &Config) -> Self {
-        let mut effective_config = config.with_derived_values();
-        // Not derived from the number of cores, which a service manager may limit for the server.
-        effective_config.passwords.parallel = config.passwords.parallel;
         // Empty, so that nothing is compared, if a path is not UTF-8 and thus cannot be TOML.
-        let table = Table::try_from(&effective_config).unwrap_or_default();
+        let table = Table::try_from(config.with_derived_values()).unwrap_or_default();
         let digest_url =
             |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::compute(url.reveal()));
         let digests = known_settings().into_iter().filter_map(|setting| {

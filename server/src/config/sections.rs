@@ -1,20 +1,18 @@
-//! Settings in sections of `belfry.toml`.
+//! Settings in sections of `belfry.toml`. Skipped fields are constants that tests replace: they
+//! cannot be set in the file.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use belfry_core::audit::AuditAddressPolicy;
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::rules::{MAX_CONDITIONS, NewRuleLimits, RuleLimits};
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 use url::Url;
 
 use super::accent::Accent;
 use super::push_contact::PushContact;
-use super::values::{self, AccessLog, LogFormat, LogLevel};
+use super::values::{self, AccessLog, LogLevel};
 
 /// `[rules]`: limits on push rules.
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
@@ -29,7 +27,7 @@ pub struct RuleSettings {
     /// Maximum size of a request body, in bytes; twice that for explain requests. Bulk changes and
     /// imports may be larger by twice `max_bytes`.
     #[default(64 * 1024)]
-    #[serde(deserialize_with = "values::deserialize_positive")]
+    #[serde(skip)]
     pub max_body_bytes: usize,
 }
 
@@ -57,8 +55,6 @@ impl RuleSettings {
 pub struct LogSettings {
     /// Minimum level of log messages.
     pub level: LogLevel,
-    /// The format of log lines.
-    pub format: LogFormat,
     /// The requests in the access log.
     pub access: AccessLog,
 }
@@ -72,7 +68,7 @@ pub struct HttpSettings {
     #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_connections: usize,
     /// Maximum number of open connections per IPv4 address or IPv6 /64, and per IPv6 /48 this
-    /// number times `limits.ipv6_48_multiple`; additional ones are closed immediately. Trusted
+    /// eightfold; additional ones are closed immediately. Trusted
     /// proxies are exempt.
     #[default(256)]
     #[serde(deserialize_with = "values::deserialize_positive")]
@@ -83,11 +79,11 @@ pub struct HttpSettings {
     pub max_body_bytes: usize,
     /// Maximum time to receive a whole request body.
     #[default(Duration::from_secs(20))]
-    #[serde(with = "belfry_runtime::duration")]
+    #[serde(skip)]
     pub body_timeout: Duration,
     /// Maximum time without a request on an open connection.
     #[default(Duration::from_mins(1))]
-    #[serde(with = "belfry_runtime::duration")]
+    #[serde(skip)]
     pub idle_timeout: Duration,
     /// Time after SIGTERM during which connections are still accepted, while `/readyz` is 503 and
     /// connections are closed after their next response.
@@ -95,16 +91,8 @@ pub struct HttpSettings {
     pub shutdown_delay: Duration,
     /// Maximum time to finish requests in flight after a signal to stop and `shutdown_delay`.
     #[default(Duration::from_secs(10))]
-    #[serde(with = "belfry_runtime::duration")]
+    #[serde(skip)]
     pub shutdown_timeout: Duration,
-}
-
-/// `[passwords]`: password hashing.
-#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PasswordSettings {
-    /// Number of passwords hashed concurrently, at 19 MiB each; the number of cores when unset.
-    pub parallel: Option<NonZeroUsize>,
 }
 
 /// `[instance]`: the title, appearance and links of the service.
@@ -147,7 +135,7 @@ pub struct OAuthSettings {
     pub resource_servers: Vec<String>,
     /// Maximum number of app tokens per app; beyond that the least recently used are deleted.
     #[default(100)]
-    #[serde(deserialize_with = "values::deserialize_positive")]
+    #[serde(skip)]
     pub max_app_tokens: usize,
     /// True if the push rules API accepts an access token in the query, which exposes it in
     /// proxy logs.
@@ -163,37 +151,12 @@ pub struct OAuthSettings {
 pub struct SessionSettings {
     /// Maximum time without a request in a session.
     #[default(Duration::from_hours(14 * 24))]
-    #[serde(with = "belfry_runtime::duration")]
+    #[serde(skip)]
     pub idle_timeout: Duration,
     /// Maximum lifetime of a session.
     #[default(Duration::from_hours(90 * 24))]
     #[serde(with = "belfry_runtime::duration")]
     pub absolute_timeout: Duration,
-}
-
-/// `[security]`: the content of `/.well-known/security.txt` (RFC 9116).
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SecuritySettings {
-    /// `mailto:` or `https:` URLs to report vulnerabilities to, the preferred one first. Without
-    /// one there is no `security.txt`.
-    #[serde(deserialize_with = "values::deserialize_contacts")]
-    pub contact: Vec<Url>,
-    /// Time after which this information is out of date (`Expires`).
-    #[serde(with = "values::as_string")]
-    pub expires: Option<Timestamp>,
-    /// The disclosure policy.
-    pub policy: Option<Url>,
-    /// A key to encrypt reports with.
-    pub encryption: Option<Url>,
-}
-
-/// `[audit]`: the content of audit events.
-#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AuditSettings {
-    /// Part of a client's address that is recorded.
-    pub addresses: AuditAddressPolicy,
 }
 
 /// `[push]`: the delivery of notifications to devices.
@@ -208,6 +171,6 @@ pub struct PushSettings {
     /// Maximum number of waiting deliveries, at most half of them for one origin. Beyond that,
     /// requests get 503.
     #[default(1_000_000)]
-    #[serde(deserialize_with = "values::deserialize_positive")]
+    #[serde(skip)]
     pub max_waiting: usize,
 }

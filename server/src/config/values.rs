@@ -43,19 +43,6 @@ pub enum LogLevel {
     Trace,
 }
 
-/// The format of log lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// `Human` if stderr is a terminal, otherwise `Json`.
-    #[default]
-    Auto,
-    /// Text that is easy to read in a terminal.
-    Human,
-    /// JSON for programs.
-    Json,
-}
-
 /// Selects the requests written to the access log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -165,17 +152,6 @@ pub(super) fn deserialize_link<'de, D: Deserializer<'de>>(
             )))
         }
     }
-}
-
-/// Deserializes the URLs for reporting vulnerabilities.
-pub(super) fn deserialize_contacts<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<Url>, D::Error> {
-    let parse_contact = |text: String| {
-        let describe_error = |_| format!("{text:?} is not a URL: begin it with mailto: or https:");
-        Url::parse(&text).map_err(describe_error).map_err(de::Error::custom)
-    };
-    Vec::deserialize(deserializer)?.into_iter().map(parse_contact).collect()
 }
 
 /// (De)serializes through `Display` and `FromStr`. TOML values other than strings, such as

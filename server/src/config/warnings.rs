@@ -17,7 +17,7 @@ use crate::tls::certificate::Certificate;
 impl Config {
     /// Returns the warnings for the operator, at startup and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
-        let mut warnings = self.setting_warnings(base_url, now);
+        let mut warnings = self.setting_warnings(base_url);
         warnings.extend(self.certificate_warnings(base_url, now));
         let files = self.unsafe_files().into_iter();
         warnings
@@ -26,14 +26,9 @@ impl Config {
     }
 
     /// Returns the warnings about settings, and about files with secrets that every user can read.
-    pub fn setting_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
+    pub fn setting_warnings(&self, base_url: &BaseUrl) -> Vec<String> {
         let mut warnings: Vec<String> =
             self.exposure_warnings(base_url).into_iter().map(str::to_owned).collect();
-        if self.security.expires.is_some_and(|expiry| expiry <= now) {
-            let problem = "security.expires is in the past: security.txt is stale; review \
-                           [security] and set a later time";
-            warnings.push(problem.to_owned());
-        }
         warnings.extend(self.data_flag_warning());
         let rows = ("rows", BTreeMap::from(self.limits.rows.clone()));
         for (section, limits) in [rows, ("abuse", BTreeMap::from(self.limits.abuse.clone()))] {
@@ -54,12 +49,6 @@ impl Config {
                 &self.trusted_proxies.0,
                 "clients can choose the address that they are counted by: list only the addresses \
                  of your proxies",
-            ),
-            (
-                "operator_addresses",
-                &self.operator_addresses,
-                "unauthenticated clients can read /metrics and the details of /readyz: list \
-                 only your own addresses",
             ),
             (
                 "push.allowed_networks",
@@ -239,7 +228,6 @@ mod tests {
             ("database = 'postgres:///belfry?host=10.0.0.1'", "PostgreSQL on another host"),
             ("redis = 'redis://cache'", "Redis on another host"),
             ("redis = 'redis://[2001:db8::1]:6379'", "Redis on another host"),
-            ("[security]\nexpires = '1970-01-01T00:00:01Z'", "security.txt is stale"),
             (
                 "limits.rows.media.requests = 0",
                 "limits.rows.media has requests = 0, which rejects every request that it counts; \
@@ -248,7 +236,6 @@ mod tests {
             ("limits.abuse.client_secret.requests = 0", "limits.abuse.client_secret has"),
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),
-            ("operator_addresses = ['0.0.0.0/0']", "clients can read /metrics"),
             (
                 "trusted_proxies = ['10.0.0.5/8']",
                 "trusted_proxies: 10.0.0.5/8 matches all of 10.0.0.0/8; write 10.0.0.0/8 for the \
@@ -278,7 +265,6 @@ mod tests {
             "redis = 'redis://127.0.0.1'",
             "redis = 'rediss://cache'",
             "trusted_proxies = ['10.0.0.0/8', 'fc00::/7']",
-            "[security]\nexpires = '1970-01-01T00:00:02Z'",
             "limits.rows.media.requests = 1\nlimits.abuse.client_secret = false",
         ] {
             assert_eq!(warnings_for(settings), [""; 0], "{settings}");

@@ -1,7 +1,7 @@
 //! `/healthz` and `/readyz`: liveness and readiness.
 //!
-//! On the main address, readiness details are for operators only: clients whose address is known to
-//! be in `operator_addresses`. The metrics address shows them to everyone.
+//! On the main address, readiness details are for operators only: clients on this machine. The
+//! metrics address shows them to everyone.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -141,13 +141,11 @@ async fn reuse_or_check(
     }
 }
 
-/// Returns whether the client's address is known to be in `operator_addresses`. The address of a
-/// peer that may be a proxy does not suffice, because all clients of a proxy on this machine would
-/// then count as local.
+/// Returns whether the client is known to be on this machine. The address of a peer that may be a
+/// proxy does not suffice, because all clients of a proxy on this machine would then count as local.
 pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
-    let addresses = &state.config.operator_addresses;
     client::verified_address(&state.limits.active(), parts)
-        .is_some_and(|address| addresses.iter().any(|range| range.contains(address)))
+        .is_some_and(|address| address.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `/metrics`, for Prometheus.
 //!
-//! On the main address, metrics are for operators only: clients whose address is known to be in
-//! `operator_addresses`. The metrics address shows them to everyone.
+//! On the main address, metrics are for operators only: clients on this machine. The metrics address
+//! shows them to everyone.
 
 use std::sync::Arc;
 

@@ -112,7 +112,6 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
         .route(paths::OPENAPI, openapi::openapi_route())
         .route(paths::METADATA, metadata::metadata_route(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links_route(state))
-        .route(paths::SECURITY_TXT, well_known::security_txt_route(state))
         .route("/.well-known/change-password", get(well_known::redirect_change_password))
         .not_found_under("/.well-known");
     let api = AreaRouter::new(API)

@@ -13,7 +13,7 @@ use belfry_core::limits::table::LimitTable;
 use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision, TokenOwner};
 use foldhash::quality::RandomState;
 
-use crate::config::{Config, RateLimitMode};
+use crate::config::{Config, IPV6_48_MULTIPLE, RateLimitMode};
 use crate::metrics::{LimitCounters, LimitMetrics};
 
 /// The limit settings in use. A reload replaces them as a whole.
@@ -29,8 +29,6 @@ pub struct ActiveLimits {
     pub proxies: TrustedProxies,
     /// The only forwarding header that is trusted; `X-Forwarded-For` and `Forwarded` if unset.
     pub proxy_header: Option<HeaderName>,
-    /// The limit of an IPv6 /48 (a site), as a multiple of the limit of an address.
-    ipv6_48_multiple: u32,
     /// The metrics of each limit, by its name.
     counters: HashMap<String, Arc<LimitCounters>, RandomState>,
     has_warned_about_proxy: AtomicBool,
@@ -39,9 +37,8 @@ pub struct ActiveLimits {
 impl ActiveLimits {
     /// Creates the limits of a configuration.
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
-        let multiple = config.limits.ipv6_48_multiple;
-        let table = config.limits.rows.clone().with_site_multiple(multiple);
-        let abuse = config.limits.abuse.clone().with_site_multiple(multiple);
+        let table = config.limits.rows.clone().with_site_multiple(IPV6_48_MULTIPLE);
+        let abuse = config.limits.abuse.clone().with_site_multiple(IPV6_48_MULTIPLE);
         let limits = table
             .rows
             .iter()
@@ -54,7 +51,6 @@ impl ActiveLimits {
             mode: config.limits.mode,
             proxies: config.trusted_proxies.clone(),
             proxy_header: config.trusted_proxy_header.clone(),
-            ipv6_48_multiple: multiple,
             table,
             abuse,
             counters,
@@ -117,7 +113,6 @@ impl ActiveLimits {
         let mut lines = vec![
             ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),
             ("trusted_proxies".to_owned(), self.proxies.to_string()),
-            ("ipv6_48_multiple".to_owned(), self.ipv6_48_multiple.to_string()),
         ];
         if let Some(header) = &self.proxy_header {
             lines.push(("trusted_proxy_header".to_owned(), header.to_string()));

@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 
 use axum::http::StatusCode;
 use belfry::config::{Config, RateLimitMode};
-use belfry_core::audit::AuditAddressPolicy;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_store::AuditEvent;
 use serde_json::{Value, json};
@@ -295,26 +294,6 @@ async fn an_event_has_the_request_id_of_its_response() {
     let mut expected = [proxy_id, generated_id, unsafe_replacement, untrusted_replacement];
     expected.sort();
     assert_eq!(ids, expected);
-}
-
-#[tokio::test]
-async fn addresses_are_truncated_or_omitted_as_configured() {
-    for (addresses, expected) in [
-        (AuditAddressPolicy::Full, Some("198.51.100.77")),
-        (AuditAddressPolicy::Truncated, Some("198.51.100.0/24")),
-        (AuditAddressPolicy::None, None),
-    ] {
-        let service =
-            Service::start_with(config_with(|config| config.audit.addresses = addresses)).await;
-        let client_elsewhere = service.anonymous_client().with_address([198, 51, 100, 77]);
-        let client = OAuthClient::register(client_elsewhere).await;
-        let form = wrong_secret_form(&client.id);
-        assert_eq!(client.http.send("POST /oauth/token", form).await.status, 401);
-        let addresses: Vec<_> =
-            read_events(&service).await.into_iter().map(|event| event.address).collect();
-        let expected = expected.map(str::to_owned);
-        assert_eq!(addresses, [expected.clone(), expected]);
-    }
 }
 
 /// An attacker with many addresses must not be able to fill the table.

@@ -53,7 +53,7 @@ impl Site {
         let (_, section) = GUIDE.split_once("\n## Behind a proxy\n").unwrap();
         let settings = section.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
         let test_settings =
-            "operator_addresses = ['127.0.0.9']\n[limits.rows]\nip = { requests = 3 }\n";
+            "[limits.rows]\nip = { requests = 3 }\n";
         fs::write(dir.path().join("belfry.toml"), format!("{settings}{test_settings}")).unwrap();
         let belfry = ServerProcess::start(dir.path(), &[]);
 

@@ -46,33 +46,28 @@ pub(crate) struct DeliveringService {
 
 /// Starts a service on this database.
 pub(crate) async fn start_delivering(database: TestDatabase) -> DeliveringService {
-    DeliveringService::start_on(database, "").await
+    DeliveringService::start_on(database, |_| {}).await
 }
 
 impl DeliveringService {
     pub(crate) async fn start() -> Self {
-        Self::start_on(TestDatabase::sqlite(), "").await
+        Self::start_on(TestDatabase::sqlite(), |_| {}).await
     }
 
-    /// Starts a service without rate limits that may send to this machine, with additional settings
-    /// in `[push]`. Its worker runs until the test ends.
-    pub(crate) async fn start_on(database: TestDatabase, push_settings: &str) -> Self {
-        Self::start_with_limits(database, push_settings, RateLimitMode::Off).await
-    }
-
-    /// Like [`Self::start_on`], with this mode of the rate limits.
-    pub(crate) async fn start_with_limits(
+    /// Starts a service without rate limits that may send to this machine, with changed settings.
+    /// Its worker runs until the test ends.
+    pub(crate) async fn start_on(
         database: TestDatabase,
-        push_settings: &str,
-        mode: RateLimitMode,
+        change: impl FnOnce(&mut Config),
     ) -> Self {
         let key_directory = tempfile::tempdir().unwrap();
         let settings = format!(
-            "secret_key_file = '{}'\n{APPLICATION_SERVICE_SETTINGS}{PUSH_SETTINGS}{push_settings}",
+            "secret_key_file = '{}'\n{APPLICATION_SERVICE_SETTINGS}{PUSH_SETTINGS}",
             key_directory.path().join("belfry.key").display()
         );
         let mut config: Config = toml::from_str(&settings).unwrap();
-        config.limits.mode = mode;
+        config.limits.mode = RateLimitMode::Off;
+        change(&mut config);
         let service = Box::pin(Service::start_on(database, config)).await;
         let delivery = service.state.delivery.as_ref().unwrap();
         tokio::spawn(std::sync::Arc::clone(&delivery.worker).run());

@@ -274,7 +274,10 @@ async fn a_device_that_gets_no_messages_is_marked_and_not_tested() {
 async fn the_number_of_tests_is_limited() {
     let push_service = PushService::start().await;
     let database = TestDatabase::sqlite();
-    let fixture = DeliveringService::start_with_limits(database, "", RateLimitMode::Enforce).await;
+    let fixture = DeliveringService::start_on(database, |config| {
+        config.limits.mode = RateLimitMode::Enforce;
+    })
+    .await;
     fixture.set_pusher("alice", &json!({}), &push_service.url).await;
     fixture.set_pusher("bob", &json!({ "pushkey": "key2" }), &push_service.url).await;
     let mut browser = sign_in(&fixture, "alice").await;

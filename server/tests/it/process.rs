@@ -90,14 +90,6 @@ fn a_server_that_cannot_read_its_files_does_not_report_that_it_started() {
 }
 
 #[test]
-fn logs_are_text_if_configured() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = ServerProcess::start(dir.path(), &["--log-format", "human"]);
-    let log = server.log();
-    assert!(log.contains(" INFO ") && !log.starts_with('{'), "{log}");
-}
-
-#[test]
 fn flags_take_precedence_over_environment_variables() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = belfry_command(dir.path(), &["serve"]);

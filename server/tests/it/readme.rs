@@ -1,8 +1,9 @@
 //! The first five minutes of the README, as a new user types them.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
 
-use crate::support::ServerProcess;
+use crate::support::{ServerProcess, report_skipped};
 
 const README: &str = include_str!("../../../README.md");
 
@@ -38,14 +39,29 @@ pub(crate) fn console_commands(block: &str) -> Vec<String> {
 
 #[test]
 fn the_readme_shows_what_the_server_prints() {
+    // script(1) provides a terminal, on which the log is text.
     let dir = tempfile::tempdir().unwrap();
-    let server = ServerProcess::start(dir.path(), &["--log-format", "human"]);
-    let block = readme_blocks()[0].replace("http://127.0.0.1:8080", &server.url);
-    let strip_time = |line: &str| line.split_once(' ').unwrap().1.to_owned();
-    let log = server.log();
-    let [log_line, ready_line] = block.lines().collect::<Vec<_>>()[..] else { panic!("{block}") };
-    assert_eq!(strip_time(log_line), strip_time(log.lines().next().unwrap()));
-    assert_eq!(ready_line, format!("belfry listening on {}", server.url));
+    let command = format!("{} serve --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_belfry"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).current_dir(dir.path()).env("NO_COLOR", "1");
+    let Ok(mut server) = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+        return report_skipped("script", "it is not installed");
+    };
+    let lines = BufReader::new(server.stdout.take().unwrap()).lines().take(2);
+    let [log_line, ready_line] = &lines.map(Result::unwrap).collect::<Vec<_>>()[..] else {
+        panic!("the server printed fewer lines")
+    };
+    // Ctrl-C
+    server.stdin.take().unwrap().write_all(b"\x03").unwrap();
+    server.wait().unwrap();
+    let url = ready_line.trim_end().strip_prefix("belfry listening on ").unwrap();
+    let block = readme_blocks()[0].replace("http://127.0.0.1:8080", url);
+    let strip_time = |line: &str| line.trim_end().split_once(' ').unwrap().1.to_owned();
+    let [expected_log_line, expected_ready_line] = block.lines().collect::<Vec<_>>()[..] else {
+        panic!("{block}")
+    };
+    assert_eq!(strip_time(log_line), strip_time(expected_log_line));
+    assert_eq!(ready_line.trim_end(), expected_ready_line);
 }
 
 /// Runs all commands, but opens no page in a browser. The code is therefore unknown, and the error

@@ -162,19 +162,6 @@ async fn an_audit_event_and_its_log_line_have_the_request_id_of_the_response() {
     assert_eq!(event["request_id"], id, "{event}");
 }
 
-#[tokio::test]
-async fn a_log_line_in_human_format_ends_with_the_request() {
-    let dir = tempfile::tempdir().unwrap();
-    let arguments = ["--log-format", "human", "--log-access", "all", "--log-level", "error"];
-    let server = ServerProcess::start(dir.path(), &arguments);
-    let response = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
-    let id = response.headers()["x-request-id"].to_str().unwrap();
-    let log = server.log();
-    let context = format!("request.id={id} request.method=GET request.route=/healthz\n");
-    assert!(log.contains(" INFO request path=\"/healthz\" status=200 duration_us="), "{log}");
-    assert!(log.ends_with(&context), "{log}");
-}
-
 /// Returns the integers in a value that JavaScript and jq would round, because they are above 2^53.
 fn rounded_integers(value: &Value) -> Vec<i64> {
     match value {

@@ -1,32 +1,6 @@
-//! `/.well-known/security.txt`, `/.well-known/change-password` and profile links.
-
-use belfry::config::Config;
+//! `/.well-known/change-password` and profile links.
 
 use crate::support::Service;
-
-#[tokio::test]
-async fn security_txt_has_the_configured_contact() {
-    let settings = "[security]\ncontact = ['mailto:security@ring.example', 'https://ring.example/report']\n\
-        expires = 2027-11-01T00:00:00Z\npolicy = 'https://ring.example/policy'\n";
-    let service = Service::start_with(toml::from_str::<Config>(settings).unwrap()).await;
-    for path in ["/.well-known/security.txt", "/.well-known/security.txt/"] {
-        let response = service.anonymous_client().get(path).await;
-        assert_eq!(response.status, 200, "{path}");
-        assert_eq!(response.header("content-type"), "text/plain; charset=utf-8");
-        assert_eq!(
-            response.text,
-            "Contact: mailto:security@ring.example\nContact: https://ring.example/report\n\
-             Policy: https://ring.example/policy\nExpires: 2027-11-01T00:00:00Z\n\
-             Canonical: https://ring.example/.well-known/security.txt\n"
-        );
-    }
-}
-
-#[tokio::test]
-async fn without_a_contact_there_is_no_security_txt() {
-    let service = Service::start().await;
-    assert_eq!(service.anonymous_client().get("/.well-known/security.txt").await.status, 404);
-}
 
 /// A different response for existing names would reveal which names exist.
 #[tokio::test]

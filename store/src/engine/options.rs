@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use belfry_runtime::duration;
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
@@ -21,11 +20,11 @@ pub struct Options {
     pub connections: NonZeroUsize,
     /// Timeout of a PostgreSQL query. SQLite queries have none.
     #[default(Duration::from_secs(5))]
-    #[serde(with = "duration")]
+    #[serde(skip)]
     pub timeout: Duration,
     /// Maximum time that `belfry serve` waits for PostgreSQL at startup.
     #[default(Duration::from_mins(1))]
-    #[serde(with = "duration::allow_zero")]
+    #[serde(skip)]
     pub start_timeout: Duration,
     /// Policy for a missing or older schema.
     #[serde(skip)]

@@ -19,19 +19,12 @@ use crate::workers::Workers;
 /// Number of concurrent connections in each attack.
 const CONNECTIONS: usize = 8;
 
-/// Short timeouts, and a trusted proxy: each token request of an ordinary client has a different
+/// A trusted proxy: each token request of an ordinary client has a different
 /// forwarded address, so the limits of the attackers' address do not apply to it.
-const SETTINGS: &str = r#"
-trusted_proxies = ["127.0.0.1"]
+const SETTINGS: &str = "trusted_proxies = ['127.0.0.1']\n";
 
-[http]
-body_timeout = "1s"
-idle_timeout = "2s"
-"#;
-
-/// The maximum time until an abused connection is closed: four times the timeout of a request head,
-/// which is 15 s.
-const MAX_CLOSE_DELAY: Duration = Duration::from_mins(1);
+/// The maximum time until an abused connection is closed: twice the idle timeout.
+const MAX_CLOSE_DELAY: Duration = Duration::from_mins(2);
 
 /// The maximum growth of the server's memory during the attacks.
 const MAX_MEMORY_GROWTH_MB: f64 = 100.0;

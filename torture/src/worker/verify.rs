@@ -38,6 +38,9 @@ impl Worker {
                 self.checked_tokens.push(token);
             }
         }
+        // An app may have only 100 app tokens.
+        let excess = self.checked_tokens.len().saturating_sub(50);
+        self.checked_tokens.drain(..excess);
         for code in std::mem::take(&mut self.new_codes) {
             self.verify_code(code)?;
         }

@@ -4,10 +4,10 @@ use super::*;
 
 #[test]
 fn missing_settings_have_their_defaults() {
-    let text = "listen = '0.0.0.0:80'\n[http]\nbody_timeout = '1m 30s'\n";
+    let text = "listen = '0.0.0.0:80'\n[http]\nshutdown_delay = '1m 30s'\n";
     let config = parse(text, "belfry.toml").unwrap();
     assert_eq!(config.listen.to_string(), "0.0.0.0:80");
-    assert_eq!(config.http.body_timeout, Duration::from_secs(90));
+    assert_eq!(config.http.shutdown_delay, Duration::from_secs(90));
     assert_eq!(config.http.max_connections, 10_000);
     assert_eq!(config.name_segments, ["_service", "_matrix"]);
 }
@@ -27,14 +27,14 @@ fn an_unknown_key_is_reported_with_its_place_or_a_similar_key() {
         ("lisen = 'x'", "unknown key `lisen`; did you mean `listen`?", 1),
         ("[htpp]", "unknown key `htpp`; did you mean `http`?", 1),
         (
-            "\n[http]\nbody_timout = '1s'",
-            "unknown key `body_timout`; did you mean `body_timeout`?",
+            "\n[http]\nshutdown_dely = '1s'",
+            "unknown key `shutdown_dely`; did you mean `shutdown_delay`?",
             3,
         ),
         (
             "http = { max_headers = 50 }",
             "unknown key `max_headers`; known keys: max_connections, max_connections_per_address, \
-             max_body_bytes, body_timeout, idle_timeout, shutdown_delay, shutdown_timeout",
+             max_body_bytes, shutdown_delay",
             1,
         ),
         ("[instance]\nregistration = 'closed'", top, 2),
@@ -47,7 +47,7 @@ fn an_unknown_key_is_reported_with_its_place_or_a_similar_key() {
             "unknown key `http_max_connections`; write `max_connections` below [http]",
             1,
         ),
-        ("[log]\nzzz = 1", "unknown key `zzz`; known keys: level, format, access", 2),
+        ("[log]\nzzz = 1", "unknown key `zzz`; known keys: level, access", 2),
         (
             "[limits.rows]\nmedia = { requets = 5 }",
             "unknown key `requets`; did you mean `requests`?",
@@ -73,13 +73,13 @@ fn an_error_about_a_value_names_its_key_and_line() {
             2,
         ),
         (
-            "[http]\nidle_timeout = '-3s'",
-            "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not \"-3s\"",
+            "[sessions]\nabsolute_timeout = '-3s'",
+            "sessions.absolute_timeout must be a duration such as \"30s\" or \"5m\", not \"-3s\"",
             2,
         ),
         (
-            "[http]\nidle_timeout = '0s'",
-            "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not 0",
+            "[sessions]\nabsolute_timeout = '0s'",
+            "sessions.absolute_timeout must be a duration such as \"30s\" or \"5m\", not 0",
             2,
         ),
         (
@@ -131,9 +131,9 @@ fn a_value_of_a_different_type_is_reported_with_an_example() {
             1,
         ),
         (
-            "[http]\nbody_timeout = 15",
-            "http.body_timeout: expected string, found integer; example: body_timeout = \"20s\" \
-             # for the whole body; then 408",
+            "[http]\nshutdown_delay = 15",
+            "http.shutdown_delay: expected string, found integer; example: shutdown_delay = \"0s\" \
+             # accept connections this long after SIGTERM, with /readyz 503",
             2,
         ),
         (

@@ -40,7 +40,7 @@ impl RequestAudit {
 
     /// Returns a success event, to be stored with the change that it records.
     pub(crate) fn success_event(&self, kind: AuditKind) -> NewAuditEvent {
-        let address = self.state.audit.recorded_address(self.address);
+        let address = Some(self.address.to_canonical().to_string());
         let client = Some(AuditClient { address, request_id: self.request_id });
         let at = self.state.clock.now();
         let outcome = AuditOutcome::Success;
@@ -49,7 +49,7 @@ impl RequestAudit {
 
     /// Counts an event for the origin and the client's address.
     pub(crate) fn count(&self, subject: CountedSubject) {
-        let address = self.state.audit.recorded_address(self.address);
+        let address = Some(self.address.to_canonical().to_string());
         let subject = CountedSubject { origin: self.origin, address, ..subject };
         self.state.audit.record(subject, self.state.clock.now());
     }

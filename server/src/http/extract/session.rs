@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use belfry_core::audit::AuditKind;
+use belfry_core::audit::{AuditKind, session_network};
 use belfry_core::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
@@ -232,7 +232,7 @@ impl BrowserSession {
             expires_at: session_expiry(now, now, self.state.config.sessions),
             lang: language.map(|language| language.code().to_owned()),
             browser: self.browser,
-            address: self.state.audit.recorded_session_address(self.audit.address),
+            address: Some(session_network(self.audit.address)),
         };
         let cookie = random::split_token(now);
         let events = self.audit.success_event(AuditKind::SignIn).into();

@@ -23,7 +23,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 69] = [
+const ROUTES: [(&str, Area); 68] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -38,7 +38,6 @@ const ROUTES: [(&str, Area); 69] = [
     ("/openapi.json", WELL_KNOWN),
     ("/.well-known/oauth-authorization-server", WELL_KNOWN),
     ("/.well-known/nodeinfo", WELL_KNOWN),
-    ("/.well-known/security.txt", WELL_KNOWN),
     ("/.well-known/change-password", WELL_KNOWN),
     ("/.well-known/{*path}", WELL_KNOWN),
     ("/api/v1/instance", API),
@@ -382,7 +381,6 @@ async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
         (Method::GET, "/openapi.json", 200, "max-age=0", None),
         (Method::GET, "/.well-known/oauth-authorization-server", 200, "max-age=0", None),
         (Method::GET, "/.well-known/change-password", 303, "no-store", None),
-        (Method::GET, "/.well-known/security.txt", 404, "no-store", None),
         (Method::OPTIONS, "/.well-known/nodeinfo", 204, "no-store", None),
         (Method::GET, "/api/v1/nothing", 404, "private, no-store", None),
         (Method::GET, "/oauth/token", 405, "no-store", None),

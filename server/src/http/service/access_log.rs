@@ -1,6 +1,7 @@
 //! The access log: one line for each request that the setting `log.access` includes, under the
 //! target `belfry::access`.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
@@ -21,8 +22,7 @@ const MAX_USER_AGENT_BYTES: usize = 200;
 /// A request that may be logged once its response is known.
 pub(super) struct AccessLogEntry {
     uri: Uri,
-    /// The client's address, reduced according to `audit.addresses`.
-    address: Option<String>,
+    address: IpAddr,
     user_agent: Option<HeaderValue>,
 }
 
@@ -37,7 +37,7 @@ impl AccessLogEntry {
         let address = client_address(&state.limits.active(), peer_address(), headers);
         Some(Self {
             uri: request.uri().clone(),
-            address: state.audit.recorded_address(address),
+            address: address.to_canonical(),
             user_agent: headers.get(header::USER_AGENT).cloned(),
         })
     }
@@ -63,7 +63,7 @@ impl AccessLogEntry {
             status = status.as_u16(),
             duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
             bytes = response.body().size_hint().exact(),
-            address = self.address,
+            address = %self.address,
             user_agent = user_agent.map(|name| shorten(name, MAX_USER_AGENT_BYTES)),
             "request"
         );

@@ -148,7 +148,11 @@ async fn an_account_that_is_unknown_or_outside_the_namespace_is_rejected() {
 async fn an_account_outside_the_namespace_gets_the_error_of_an_unknown_one() {
     let bot_service = "[[application_services]]\nid = 'bots'\nas_token = 'token of bots'\n\
         sender_localpart = 'bots'\nnamespaces.users = [{ regex = '@bot_.*' }]\n";
-    let fixture = DeliveringService::start_on(TestDatabase::sqlite(), bot_service).await;
+    let fixture = DeliveringService::start_on(TestDatabase::sqlite(), |config| {
+        let bot_config: belfry::config::Config = toml::from_str(bot_service).unwrap();
+        config.application_services.extend(bot_config.application_services);
+    })
+    .await;
     fixture.service.add_account("alice").await;
     let account = fixture.service.store().account_by_name("alice").await.unwrap().unwrap();
     let bots = fixture.service.anonymous_client().with_token("token of bots");

@@ -140,7 +140,7 @@ async fn a_disabled_pusher_and_a_silent_user_get_no_message() {
 async fn a_full_queue_accepts_nothing_of_a_request() {
     let gateway = start_gateway().await;
     let database = crate::support::TestDatabase::sqlite();
-    let fixture = DeliveringService::start_on(database, "max_waiting = 2").await;
+    let fixture = DeliveringService::start_on(database, |config| config.push.max_waiting = 2).await;
     let names = ["alice", "bob", "carol"];
     let origins = [&gateway.url, "https://gateway1.example", "https://gateway2.example"];
     for (name, origin) in names.into_iter().zip(origins) {
@@ -162,7 +162,7 @@ async fn deliveries_to_a_full_origin_are_omitted() {
     let dead_url = format!("http://{}", dead.local_addr().unwrap());
     let gateway = start_gateway().await;
     let database = crate::support::TestDatabase::sqlite();
-    let fixture = DeliveringService::start_on(database, "max_waiting = 4").await;
+    let fixture = DeliveringService::start_on(database, |config| config.push.max_waiting = 4).await;
     for (name, url) in
         [("alice", &dead_url), ("bob", &dead_url), ("carol", &dead_url), ("dave", &gateway.url)]
     {

@@ -217,8 +217,7 @@ async fn an_invalid_body_is_rejected() {
 
 #[tokio::test]
 async fn evaluate_bodies_have_a_separate_size_limit() {
-    let settings = format!("{APPLICATION_SERVICE_SETTINGS}\n[rules]\nmax_body_bytes = 64\n");
-    let (_service, application_service) = start_with_settings(&settings).await;
+    let (_service, application_service) = start_with_settings(APPLICATION_SERVICE_SETTINGS).await;
     let body = json!({ "event": message_event("x"), "members": members(&["ann"]) }).to_string();
     let pad_body = |bytes: usize| format!("{body}{}", " ".repeat(bytes - body.len()));
     assert_eq!(application_service.send(EVALUATE, pad_body(16 << 20)).await.status, 200);

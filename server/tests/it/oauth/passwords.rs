@@ -1,15 +1,18 @@
 //! Password hashes, password rules, and the cost of sign-in attempts.
 
+use std::num::NonZeroUsize;
+
 use argon2::password_hash::PasswordHasher;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use axum::http::StatusCode;
+use belfry::auth::passwords::Passwords;
 use belfry_core::account::Role;
 use belfry_store::{Account, ExistingAccess, WriteOutcome};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::support::service::{config_with, unlimited_config};
+use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestResponse, any_events};
 
 const LOGIN: &str = "POST /_matrix/client/v3/login";
@@ -172,11 +175,10 @@ async fn an_overlong_password_is_not_hashed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
-    let one_hash_config = config_with(|config| {
-        config.limits.mode = belfry::config::RateLimitMode::Off;
-        config.passwords.parallel = std::num::NonZeroUsize::new(1);
-    });
-    let service = Service::start_with(one_hash_config).await;
+    let service = Service::start_with_state(unlimited_config(), |state| {
+        state.passwords = Passwords::new(NonZeroUsize::new(1));
+    })
+    .await;
     let alice = service.user_client("alice").await;
     let hashes_before = hash_count(&service).await;
     let attempts: JoinSet<_> = (0..500)
@@ -221,11 +223,10 @@ async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
 // The password may change while the old one is being verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_during_a_password_change_does_not_survive_it() {
-    let one_hash_config = config_with(|config| {
-        config.limits.mode = belfry::config::RateLimitMode::Off;
-        config.passwords.parallel = std::num::NonZeroUsize::new(1);
-    });
-    let service = Service::start_with(one_hash_config).await;
+    let service = Service::start_with_state(unlimited_config(), |state| {
+        state.passwords = Passwords::new(NonZeroUsize::new(1));
+    })
+    .await;
     let alice = service.add_account("alice").await;
     let old_password = "correct horse alice";
     let hashes_before = hash_count(&service).await;

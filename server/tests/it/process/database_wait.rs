@@ -116,22 +116,6 @@ fn a_server_that_waits_for_postgres_stops_immediately() {
 }
 
 #[test]
-fn a_server_waits_for_postgres_no_longer_than_configured() {
-    let dir = tempfile::tempdir().unwrap();
-    let url = format!("postgres://localhost:{}/belfry", free_port().unwrap());
-    for (timeout, has_waited) in [("0s", false), ("300ms", true)] {
-        let settings = format!("[store]\nstart_timeout = '{timeout}'");
-        std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-        let output = run_belfry(dir.path(), &["serve", "--database", &url]);
-        assert_eq!(output.status.code(), Some(1));
-        let messages = String::from_utf8(output.stderr).unwrap();
-        assert!(messages.contains("belfry: cannot open the database postgres://"), "{messages}");
-        assert!(messages.contains("Connection refused"), "{messages}");
-        assert_eq!(messages.contains(WAITING_MESSAGE), has_waited, "{messages}");
-    }
-}
-
-#[test]
 fn a_database_error_that_waiting_cannot_fix_is_reported_immediately() {
     let Some(server_url) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
     let dir = tempfile::tempdir().unwrap();

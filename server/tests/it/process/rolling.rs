@@ -73,8 +73,7 @@ impl Installation {
         let url = format!("http://127.0.0.1:{port}");
         let settings = format!(
             "base_url = '{url}'\ntrusted_proxies = ['127.0.0.1']\n\
-             [http]\nshutdown_delay = '{shutdown_delay}'\n[store]\nconnections = 4\n\
-             [oauth]\nmax_app_tokens = 1000000\n"
+             [http]\nshutdown_delay = '{shutdown_delay}'\n[store]\nconnections = 4\n"
         );
         let postgres = database.url().unwrap();
         // Requests are counted, but none is rejected.

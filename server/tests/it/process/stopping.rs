@@ -9,13 +9,6 @@ use std::time::{Duration, Instant};
 use crate::support::ServerProcess;
 use crate::support::process::{add_account, run_successfully};
 
-/// Starts a server whose timeouts are longer than any test.
-fn start_with_long_timeouts(dir: &Path) -> ServerProcess {
-    let settings = "[http]\nshutdown_timeout = '1h'\nidle_timeout = '1h'\nbody_timeout = '1h'\n";
-    std::fs::write(dir.join("belfry.toml"), settings).unwrap();
-    ServerProcess::start(dir, &[])
-}
-
 fn connect(server: &ServerProcess) -> TcpStream {
     let stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
@@ -112,7 +105,7 @@ fn sigint_skips_the_shutdown_delay() {
 #[test]
 fn idle_connections_do_not_delay_the_exit() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = start_with_long_timeouts(dir.path());
+    let mut server = ServerProcess::start(dir.path(), &[]);
     let _used_connection = complete_request(&server);
     let _unused_connection = connect_and_send(&server, b"");
     server.signal("TERM");
@@ -124,7 +117,7 @@ fn idle_connections_do_not_delay_the_exit() {
 fn an_incomplete_request_head_does_not_delay_the_exit() {
     for head in ["GET /healthz HTTP/1.1\r\nHost: a", "G", "PRI * HT"] {
         let dir = tempfile::tempdir().unwrap();
-        let mut server = start_with_long_timeouts(dir.path());
+        let mut server = ServerProcess::start(dir.path(), &[]);
         let mut new_stream = connect_and_send(&server, head.as_bytes());
         let mut used_stream = complete_request(&server);
         used_stream.write_all(head.as_bytes()).unwrap();
@@ -144,7 +137,7 @@ fn an_incomplete_request_head_does_not_delay_the_exit() {
 #[test]
 fn an_unresponsive_http2_peer_does_not_delay_the_exit_for_long() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = start_with_long_timeouts(dir.path());
+    let mut server = ServerProcess::start(dir.path(), &[]);
     let _silent_peer = connect_and_send(&server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
@@ -154,7 +147,7 @@ fn an_unresponsive_http2_peer_does_not_delay_the_exit_for_long() {
 #[test]
 fn a_request_in_flight_is_finished_while_an_incomplete_head_is_dropped() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = start_with_long_timeouts(dir.path());
+    let mut server = ServerProcess::start(dir.path(), &[]);
     add_account(dir.path(), "alice");
     let token = run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", "push"]);
     let head = format!(

@@ -4,8 +4,6 @@ use super::{
     FIREFOX, SAFARI, SECURITY_PATH, is_signed_in, lookup_key, read_events, sign_in, sign_in_alice,
 };
 use crate::support::browser::visible_text;
-use crate::support::client::documentation_address;
-use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const END_SESSION_PATH: &str = "/oauth/account/security/end_session";
@@ -43,25 +41,6 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
     let expected = "Where you are signed in|\
         Safari on iPhone|This browser|Signed in on|2027-01-15 08:00 UTC|· Used in the last hour";
     assert!(text.contains(expected), "{text}");
-}
-
-#[tokio::test]
-async fn a_session_has_no_address_if_addresses_are_not_recorded() {
-    for (addresses, has_address) in [("none", false), ("truncated", true), ("full", true)] {
-        let addresses = serde_json::from_value(addresses.into()).unwrap();
-        let service =
-            Service::start_with(config_with(|config| config.audit.addresses = addresses)).await;
-        service.add_account("alice").await;
-        let client = service.anonymous_client().with_address(documentation_address(77));
-        let mut browser = Browser::new(client).sign_in_as("alice").await;
-        let page = browser.get(SECURITY_PATH).await;
-        assert_eq!(page.text.contains("192.0.2.x"), has_address, "{addresses:?}");
-        assert!(!page.text.contains("192.0.2.77"), "{addresses:?}");
-        let account_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-        let sessions =
-            service.store().account_sessions(account_id, service.now(), 9).await.unwrap();
-        assert_eq!(sessions[0].address.as_deref(), has_address.then_some("192.0.2.x"));
-    }
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ fn no_check_fails_for_a_sound_server() {
 
 #[test]
 fn without_the_servers_key_fewer_checks_run() {
-    let (workspace, port) = workspace_with_port("operator_addresses = []");
+    let (workspace, port) = workspace_with_port("");
     let mut server = start_server(&workspace);
     let report = run_doctor(&workspace, &[]);
     report.assert_status("base_url", "ok", "reaches this server");

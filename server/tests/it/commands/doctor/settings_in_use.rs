@@ -12,13 +12,13 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
     let server = start_server(&workspace);
     workspace.configure(&format!(
         "listen = '127.0.0.1:{port}'\nbase_url = 'http://localhost:{port}'\n\
-         trusted_proxies = ['10.0.0.1']\n[http]\nidle_timeout = '30s'"
+         trusted_proxies = ['10.0.0.1']\n[http]\nmax_connections = 30"
     ));
     let report = run_doctor(&workspace, &[]);
     for (key, fix) in [
         ("trusted_proxies", "reload the server"),
         ("base_url", "restart the server"),
-        ("http.idle_timeout", "restart the server"),
+        ("http.max_connections", "restart the server"),
     ] {
         let message =
             format!("the server uses a different value for {key} than this command {fix}");
