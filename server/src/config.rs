@@ -42,9 +42,7 @@ pub use self::sections::{
     HttpSettings, InstanceSettings, LogSettings, OAuthSettings, PushSettings, RuleSettings,
     SessionSettings,
 };
-pub use self::values::{
-    AccessLog, BaseUrl, LogLevel, RateLimitMode, RegistrationPolicy,
-};
+pub use self::values::{AccessLog, BaseUrl, LogLevel, RateLimitMode, RegistrationPolicy};
 pub use crate::tls::TlsSettings;
 
 /// Every setting, with its name in `belfry.toml`.

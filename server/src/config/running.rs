@@ -12,13 +12,8 @@ use super::effective::{find_value, known_settings};
 use super::{Config, RegistrationSource};
 
 /// The settings that a server applies on SIGHUP. All others need a restart.
-const RELOADED_SETTINGS: [&str; 5] = [
-    "limits.abuse",
-    "limits.mode",
-    "limits.rows",
-    "trusted_proxies",
-    "trusted_proxy_header",
-];
+const RELOADED_SETTINGS: [&str; 5] =
+    ["limits.abuse", "limits.mode", "limits.rows", "trusted_proxies", "trusted_proxy_header"];
 
 /// Returns whether a server applies a change to this setting on SIGHUP.
 pub fn is_reloaded(key: &str) -> bool {

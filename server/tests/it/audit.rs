@@ -410,7 +410,7 @@ async fn events_are_logged_even_if_the_log_level_is_error() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     let password = add_account(path, "alice");
-    std::fs::write(path.join("belfry.toml"), "[log]\nlevel = 'error'\nformat = 'json'\n").unwrap();
+    std::fs::write(path.join("belfry.toml"), "[log]\nlevel = 'error'\n").unwrap();
     let mut server = ServerProcess::start(path, &[]);
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;

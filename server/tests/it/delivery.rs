@@ -56,10 +56,7 @@ impl DeliveringService {
 
     /// Starts a service without rate limits that may send to this machine, with changed settings.
     /// Its worker runs until the test ends.
-    pub(crate) async fn start_on(
-        database: TestDatabase,
-        change: impl FnOnce(&mut Config),
-    ) -> Self {
+    pub(crate) async fn start_on(database: TestDatabase, change: impl FnOnce(&mut Config)) -> Self {
         let key_directory = tempfile::tempdir().unwrap();
         let settings = format!(
             "secret_key_file = '{}'\n{APPLICATION_SERVICE_SETTINGS}{PUSH_SETTINGS}",

@@ -138,12 +138,8 @@ fn a_url_in_a_file_is_shown_as_that_file() {
 
 /// Returns a setting with a random value, as TOML.
 fn random_setting() -> impl Strategy<Value = (&'static str, String)> {
-    const NUMBERS: &[&str] = &[
-        "http.max_connections",
-        "http.max_body_bytes",
-        "store.connections",
-        "rules.max_rules",
-    ];
+    const NUMBERS: &[&str] =
+        &["http.max_connections", "http.max_body_bytes", "store.connections", "rules.max_rules"];
     const DURATIONS: &[&str] = &[
         "retention.tokens",
         "oauth.token_lifetime",

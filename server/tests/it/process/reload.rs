@@ -41,7 +41,10 @@ fn a_reload_logs_applied_settings_and_those_that_need_a_restart() {
     let log = reload(&server, "which is larger than any private network");
     assert!(log.contains("SIGHUP: setting changed"), "{log}");
     assert!(log.contains("trusted_proxies: 0.0.0.0/0 (was none)"), "{log}");
-    assert!(log.contains(r#""level":"WARN","message":"trusted_proxies contains 0.0.0.0/0"#), "{log}");
+    assert!(
+        log.contains(r#""level":"WARN","message":"trusted_proxies contains 0.0.0.0/0"#),
+        "{log}"
+    );
     assert!(!log.contains("rate limit") && !log.contains("restart"), "{log}");
 
     write_registration("hunter3");

@@ -166,22 +166,6 @@ async fn all_requests_are_logged_at_level_debug() {
     assert_eq!(access_log_summaries(&server.log()), [json!(["GET", "/healthz", "/healthz", 200])]);
 }
 
-#[tokio::test]
-async fn addresses_are_recorded_as_in_the_audit_trail() {
-    for (addresses, expected) in
-        [("full", json!("127.0.0.1")), ("truncated", json!("127.0.0.0/24")), ("none", Value::Null)]
-    {
-        let dir = tempfile::tempdir().unwrap();
-        let settings = format!("[log]\naccess = 'all'\n[audit]\naddresses = '{addresses}'");
-        let server = start_with_settings(dir.path(), &settings);
-        reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
-        let log = server.log();
-        let line =
-            parse_json_lines(&log).into_iter().find(|line| line["path"] == "/healthz").unwrap();
-        assert_eq!(line["address"], expected, "{log}");
-    }
-}
-
 /// A client cannot fill the disk with long values, or inject line breaks.
 #[tokio::test]
 async fn values_from_clients_are_shortened_and_escaped() {
@@ -204,20 +188,13 @@ async fn values_from_clients_are_shortened_and_escaped() {
 #[test]
 fn control_and_bidirectional_characters_in_a_path_are_escaped() {
     let path = "/a\u{9b}31m\u{202e}\u{85}red";
-    for format in ["json", "human"] {
-        let dir = tempfile::tempdir().unwrap();
-        let settings = format!("[log]\naccess = 'all'\nlevel = 'error'\nformat = '{format}'");
-        let server = start_with_settings(dir.path(), &settings);
-        let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        stream.read_to_end(&mut Vec::new()).unwrap();
-        let log = server.log();
-        assert!(log.trim_end().is_ascii() && log.lines().count() == 1, "{log:?}");
-        if format == "json" {
-            assert_eq!(parse_json_lines(&log)[0]["path"], path);
-        } else {
-            assert!(log.contains(r"/a\u{9b}31m\u{202e}\u{85}red"), "{log}");
-        }
-    }
+    let dir = tempfile::tempdir().unwrap();
+    let server = start_with_settings(dir.path(), "[log]\naccess = 'all'\nlevel = 'error'");
+    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+    let log = server.log();
+    assert!(log.trim_end().is_ascii() && log.lines().count() == 1, "{log:?}");
+    assert_eq!(parse_json_lines(&log)[0]["path"], path);
 }
