@@ -9,7 +9,7 @@ use redis::{
 
 use belfry_core::limits::CountMode;
 
-use super::script::{RedisCounter, RunResult, SCRIPT, ScriptMode, ScriptRun};
+use super::script::{RedisCounter, RunResult, ScriptMode, ScriptRun};
 use super::slots::NodeAddress;
 
 /// Number of commands that may wait to be sent in one batch.
@@ -67,11 +67,10 @@ impl Connection {
         run: &ScriptRun,
         send_asking: bool,
     ) -> RedisResult<RunResult> {
-        let command = run.command();
-        let response = match self.send(&command, send_asking).await {
+        let response = match self.send(&run.command(false), send_asking).await {
+            // Loading the script first would fail again if the server lost it in between.
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                SCRIPT.load_async(&mut self.0).await?;
-                self.send(&command, send_asking).await?
+                self.send(&run.command(true), send_asking).await?
             }
             response => response?,
         };

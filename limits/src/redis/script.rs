@@ -13,8 +13,11 @@ use redis::{Cmd, ErrorKind, RedisResult, Script};
 use super::slots::hash_slot;
 
 /// The Lua script that counts requests.
-pub(super) static SCRIPT: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("count.lua")));
+const SCRIPT: &str = include_str!("count.lua");
+
+/// The digest by which a server finds the script that it has run before.
+static SCRIPT_DIGEST: LazyLock<String> =
+    LazyLock::new(|| Script::new(SCRIPT).get_hash().to_owned());
 
 /// The count before a request, and the time left in the window.
 pub(crate) type WindowState = (u32, Duration);
@@ -85,10 +88,13 @@ pub(super) struct RunResult {
 }
 
 impl ScriptRun {
-    /// Returns the command that runs the script.
-    pub(super) fn command(&self) -> Cmd {
-        let mut command = redis::cmd("EVALSHA");
-        command.arg(SCRIPT.get_hash()).arg(self.counters.len());
+    /// Returns the command that runs the script: by its digest, or with its text, which the server
+    /// then stores.
+    pub(super) fn command(&self, with_text: bool) -> Cmd {
+        let (name, script) =
+            if with_text { ("EVAL", SCRIPT) } else { ("EVALSHA", SCRIPT_DIGEST.as_str()) };
+        let mut command = redis::cmd(name);
+        command.arg(script).arg(self.counters.len());
         for counter in &self.counters {
             command.arg(&counter.key);
         }

@@ -182,7 +182,7 @@ fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
         // `MOVED`: the user may not run `CLUSTER SLOTS`, so this node of a cluster was taken for a
         // server outside a cluster.
         ErrorKind::Server(ServerErrorKind::NoPerm | ServerErrorKind::Moved) => &format!(
-            "ACL SETUSER … ~{REDIS_PREFIX}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire, \
+            "ACL SETUSER … ~{REDIS_PREFIX}:* +eval +evalsha +get +set +incr +decr +pttl +pexpire, \
              with a database number in the URL +select, and for a cluster +cluster|slots +asking +time"
         ),
         _ if rejection_reason.is_some() => {

@@ -282,12 +282,12 @@ async fn a_redis_that_cannot_count_is_reported() {
     redis::cmd("ACL").arg(&acl).exec_async(&mut connection).await.unwrap();
     let url = redis.url().replace("redis://", "redis://limited:hunter2@");
     let report = run_doctor(&workspace, &["--redis", &url]);
-    report.assert_failed("redis", "ACL SETUSER … ~belfry:* +evalsha");
+    report.assert_failed("redis", "ACL SETUSER … ~belfry:* +eval +evalsha");
     let results_text = format!("{:?}", report.results);
     assert!(!results_text.contains("hunter2"), "{results_text}");
 
     // The recommended permissions are enough.
-    let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire +time";
+    let commands = "+eval +evalsha +get +set +incr +decr +pttl +pexpire +time";
     let mut sufficient_acl = vec!["SETUSER", "limited", "reset", "on", ">hunter2", "~belfry:*"];
     sufficient_acl.extend(commands.split(' '));
     redis::cmd("ACL").arg(&sufficient_acl).exec_async(&mut connection).await.unwrap();
@@ -329,7 +329,7 @@ async fn every_shard_of_a_cluster_is_checked() {
     );
 
     // The recommended permissions are enough.
-    let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire \
+    let commands = "+eval +evalsha +get +set +incr +decr +pttl +pexpire \
                     +cluster|slots +asking +time";
     for number in 0..6 {
         let mut acl = vec!["ACL", "SETUSER", "limited", "on", ">hunter2", "~belfry:*"];
