@@ -102,46 +102,48 @@ pub struct AccountListFilter {
     pub email: Option<String>,
 }
 
-from_row!(
-    Account,
-    account_columns {
-        id,
-        name,
-        email,
-        unverified_email,
-        password_hash = "password",
-        role,
-        created_at,
-        signed_in_at,
-        disabled_at,
-        delete_at,
-        credential_version
-    }
-);
-
-macro_rules! select {
-    ($clauses:expr) => {
-        concat!("select ", $crate::accounts::columns!(), " from accounts ", $clauses)
-    };
-}
-pub(crate) use {account_columns as columns, select};
+from_row!(Account {
+    id,
+    name,
+    email,
+    unverified_email,
+    password_hash,
+    role,
+    created_at,
+    signed_in_at,
+    disabled_at,
+    delete_at,
+    credential_version,
+});
 
 /// Builds the statement that reads a page of accounts by an indexed condition and the filters.
 macro_rules! select_page {
     ($condition:literal, $values:tt) => {
         sql!(
-            select!(concat!(
-                "where ",
-                $condition,
-                " and name > $after and (cast($state as text) is null or case \
-                 when disabled_at is null then 'active' else 'disabled' end = $state) \
-                 and (cast($role as text) is null or role = $role) \
-                 and (cast($prefix as text) is null or substr(name, 1, length(cast($prefix as \
-                 text))) = $prefix) and (cast($email as text) is null \
-                 or replace(email, $email, '') <> email or replace(unverified_email, $email, '') \
-                 <> unverified_email) order by name limit $limit"
-            )),
-            $values
+            r"
+                select {account_columns}
+                from accounts
+                where {condition}
+                  and name > $after
+                  and (
+                      cast($state as text) is null
+                      or case when disabled_at is null then 'active' else 'disabled' end = $state
+                  )
+                  and (cast($role as text) is null or role = $role)
+                  and (
+                      cast($prefix as text) is null
+                      or substr(name, 1, length(cast($prefix as text))) = $prefix
+                  )
+                  and (
+                      cast($email as text) is null
+                      or replace(email, $email, '') <> email
+                      or replace(unverified_email, $email, '') <> unverified_email
+                  )
+                order by name
+                limit $limit
+            ",
+            $values,
+            {condition = $condition}
         )
     };
 }
@@ -203,12 +205,13 @@ impl Store {
 
     /// Finds an account by id.
     pub async fn account(&self, id: i64) -> Result<Option<Account>, StoreError> {
-        self.read_one(sql!(select!("where id = $id"), [id])).await
+        self.read_one(sql!("select {account_columns} from accounts where id = $id", [id])).await
     }
 
     /// Finds an account by name.
     pub async fn account_by_name(&self, name: &str) -> Result<Option<Account>, StoreError> {
-        self.read_one(sql!(select!("where name = $name"), [name])).await
+        self.read_one(sql!("select {account_columns} from accounts where name = $name", [name]))
+            .await
     }
 
     /// Finds the account that an application service acts for, by name, from the cache if possible.
@@ -232,7 +235,8 @@ impl Store {
     /// Finds an account by its verified e-mail address, ignoring case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
         let email = email.to_lowercase();
-        self.read_one(sql!(select!("where email = $email"), [email])).await
+        self.read_one(sql!("select {account_columns} from accounts where email = $email", [email]))
+            .await
     }
 
     /// Returns a page of accounts with names after `after`, in order of name.
@@ -275,8 +279,13 @@ impl Store {
         let version = account.credential_version;
         let email = email.map(str::to_lowercase);
         let update = sql!(
-            "update accounts set email = null, unverified_email = $email where id = $id \
-             and credential_version = $version returning id",
+            r"
+                update accounts
+                set email = null, unverified_email = $email
+                where id = $id
+                  and credential_version = $version
+                returning id
+            ",
             [id, version, email]
         );
         let event_source = event_source_for!(
@@ -303,13 +312,18 @@ impl Store {
 /// e-mail address is taken.
 pub(crate) fn insert_account_statement(account: &Account) -> Statement {
     sql!(
-        "insert into accounts (id, name, email, unverified_email, password, role, created_at, \
-         signed_in_at, disabled_at, delete_at, credential_version) select cast($id as bigint), \
-         cast($name as text), cast($email as text), cast($unverified_email as text), \
-         cast($password as text), cast($role as text), cast($created_at as bigint), \
-         cast($signed_in_at as bigint), cast($disabled_at as bigint), cast($delete_at as bigint), \
-         cast($credential_version as bigint) where not exists (select 1 from reserved_names \
-         where name = $name) on conflict do nothing returning id",
+        r"
+            insert into accounts (id, name, email, unverified_email, password, role, created_at,
+                signed_in_at, disabled_at, delete_at, credential_version)
+            select cast($id as bigint), cast($name as text), cast($email as text),
+                cast($unverified_email as text), cast($password as text), cast($role as text),
+                cast($created_at as bigint), cast($signed_in_at as bigint),
+                cast($disabled_at as bigint), cast($delete_at as bigint),
+                cast($credential_version as bigint)
+            where not exists (select 1 from reserved_names where name = $name)
+            on conflict do nothing
+            returning id
+        ",
         [
             id = account.id,
             name = account.name.as_str(),
@@ -330,8 +344,16 @@ pub(crate) fn insert_account_statement(account: &Account) -> Statement {
 /// with its name or e-mail address, and the reservation of its name.
 pub(crate) fn select_conflicts_statement(account: &Account) -> Statement {
     sql!(
-        "select name, 0 as reserved from accounts where name = $name or email = $email union all \
-         select name, 1 from reserved_names where name = $name",
+        r"
+            select name, 0 as reserved
+            from accounts
+            where name = $name
+              or email = $email
+            union all
+            select name, 1
+            from reserved_names
+            where name = $name
+        ",
         [name = account.name.as_str(), email = account.email.as_deref()]
     )
 }

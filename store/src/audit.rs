@@ -44,11 +44,21 @@ pub struct AuditEvent {
     pub count: i64,
 }
 
-from_row!(AuditEvent, audit_columns {
-    id = "e.id", at = "e.at", last_at = "e.last_at", kind = "e.kind", outcome = "e.outcome",
-    origin = "e.origin", address = "e.address", request_id = "e.request_id", detail = "e.detail",
-    account_id = "e.account_id", account = "a.name", app_id = "e.app_id", app = "p.name",
-    count = "e.count"
+from_row!(AuditEvent {
+    id,
+    at,
+    last_at,
+    kind,
+    outcome,
+    origin,
+    address,
+    request_id,
+    detail,
+    account_id,
+    account,
+    app_id,
+    app,
+    count,
 });
 
 /// Filters for audit events.
@@ -86,12 +96,16 @@ impl Store {
             let CountedSubject { kind, outcome, origin, account, app, address, detail } =
                 &events.subject;
             change = change.and(sql!(
-                "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
-                 detail, account_id, app_id, count) values ($id, $first, $last, $kind, $outcome, \
-                 $origin, $address, $detail, $account, $app, $count) on conflict (id) do update \
-                 set count = audit_events.count + excluded.count, last_at = case \
-                 when excluded.last_at > audit_events.last_at \
-                 then excluded.last_at else audit_events.last_at end",
+                r"
+                    insert into audit_events (id, at, last_at, kind, outcome, origin, address,
+                        detail, account_id, app_id, count)
+                    values ($id, $first, $last, $kind, $outcome, $origin, $address, $detail,
+                        $account, $app, $count)
+                    on conflict (id) do update
+                    set count = audit_events.count + excluded.count, last_at = case when
+                        excluded.last_at > audit_events.last_at then excluded.last_at else
+                        audit_events.last_at end
+                ",
                 [
                     id = event_id(events.hour * 3_600_000, events.subject_digest()),
                     first = events.first,
@@ -118,22 +132,32 @@ impl Store {
     ) -> Result<Vec<AuditEvent>, StoreError> {
         let mut newest_first = self
             .read_all::<AuditEvent>(sql!(
-                concat!(
-                    "select ",
-                    audit_columns!(),
-                    " from audit_events e left join accounts a on a.id = e.account_id \
-                     left join apps p on p.id = e.app_id \
-                     where (cast($account as bigint) is null or e.account_id = $account) \
-                     and (cast($app as bigint) is null or e.app_id = $app) \
-                     and (cast($app_name as text) is null or lower(p.name) = lower($app_name) \
-                     or e.app_id in (select app_id from audit_events where kind = $app_delete \
-                     and lower(detail) = lower('name ' || cast($app_name as text)))) \
-                     and e.last_at >= $since and (cast($kind as text) is null or e.kind = $kind) \
-                     and (cast($outcome as text) is null or e.outcome = $outcome) \
-                     and (cast($origin as text) is null or e.origin = $origin) \
-                     and (cast($before as bigint) is null or e.at < $before) \
-                     order by e.at desc, e.id desc limit $limit"
-                ),
+                r"
+                    select e.id, e.at, e.last_at, e.kind, e.outcome, e.origin, e.address,
+                        e.request_id, e.detail, e.account_id, a.name, e.app_id, p.name, e.count
+                    from audit_events e
+                    left join accounts a on a.id = e.account_id
+                    left join apps p on p.id = e.app_id
+                    where (cast($account as bigint) is null or e.account_id = $account)
+                      and (cast($app as bigint) is null or e.app_id = $app)
+                      and (
+                          cast($app_name as text) is null
+                            or lower(p.name) = lower($app_name)
+                            or e.app_id in (
+                                select app_id
+                                from audit_events
+                                where kind = $app_delete
+                                  and lower(detail) = lower('name ' || cast($app_name as text))
+                            )
+                      )
+                      and e.last_at >= $since
+                      and (cast($kind as text) is null or e.kind = $kind)
+                      and (cast($outcome as text) is null or e.outcome = $outcome)
+                      and (cast($origin as text) is null or e.origin = $origin)
+                      and (cast($before as bigint) is null or e.at < $before)
+                    order by e.at desc, e.id desc
+                    limit $limit
+                ",
                 [
                     account = filter.account,
                     app = filter.app,
@@ -169,8 +193,17 @@ impl Store {
 /// and returns their ids.
 pub(crate) fn delete_audit_events_statement(time: Timestamp, limit: i64) -> Statement {
     sql!(
-        "delete from audit_events where id in (select id from audit_events where at < $time \
-         order by at limit $limit) returning id",
+        r"
+            delete from audit_events
+            where id in (
+                select id
+                from audit_events
+                where at < $time
+                order by at
+                limit $limit
+            )
+            returning id
+        ",
         [time, limit]
     )
 }

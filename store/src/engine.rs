@@ -7,6 +7,7 @@
 
 pub(crate) mod database;
 pub(crate) mod diagnosis;
+mod fragments;
 mod in_list;
 pub(crate) mod migrations;
 pub(crate) mod options;
@@ -24,11 +25,11 @@ use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
-pub(crate) use self::in_list::{CHUNK_LEN, in_list, pad_list};
+pub(crate) use self::in_list::{CHUNK_LEN, list_sql, pad_list};
 use self::outage::{Operation, Outage};
 pub(crate) use self::parameters::{NumberedSql, numbered_sql, sql, values};
 pub(crate) use self::row::{
-    FromRow, FromValue, Row, Rows, Value, columns, from_row, read_known_rows, read_rows,
+    FromRow, FromValue, Row, Rows, Value, from_row, read_known_rows, read_rows,
 };
 pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
 use crate::error::StoreError;

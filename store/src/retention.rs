@@ -90,7 +90,7 @@ struct SweepState {
     trusted_from: Timestamp,
 }
 
-from_row!(SweepState, sweep_columns { swept_at, trusted_from });
+from_row!(SweepState { swept_at, trusted_from });
 
 impl SweepState {
     /// Returns the state after a sweep at `now`; `None` if none is due.
@@ -126,18 +126,19 @@ type DeleteOldest = fn(&Cutoffs) -> Change<'static>;
 macro_rules! delete_oldest {
     ($table:literal, $column:literal, $before:expr) => {
         sql!(
-            concat!(
-                "delete from ",
-                $table,
-                " where lookup in (select lookup from ",
-                $table,
-                " where ",
-                $column,
-                " < $before order by ",
-                $column,
-                ", lookup limit 1000) returning lookup"
-            ),
-            [before = $before]
+            r"
+                delete from {table}
+                where lookup in (
+                    select lookup
+                    from {table}
+                    where {column} < $before
+                    order by {column}, lookup
+                    limit 1000
+                )
+                returning lookup
+            ",
+            [before = $before],
+            {table = $table, column = $column}
         )
     };
 }
@@ -150,21 +151,27 @@ macro_rules! delete_oldest {
 macro_rules! delete_with_grants {
     ($table:literal, $column:literal, $is_kept:expr, $before:expr, $expired:expr) => {
         Change::unaudited(sql!(
-            concat!(
-                "delete from grants where (account_id, app_id, id) in (select account_id, app_id, \
-                 grant_id from ",
-                $table,
-                " where ",
-                $column,
-                " < $before order by ",
-                $column,
-                ", lookup limit 1000) and pending_until < $expired and not exists (select 1 \
-                 from tokens t where t.account_id = grants.account_id \
-                 and t.app_id = grants.app_id and t.grant_id = grants.id",
-                $is_kept,
-                ")"
-            ),
-            [before = $before, expired = $expired]
+            r"
+                delete from grants
+                where (account_id, app_id, id) in (
+                    select account_id, app_id, grant_id
+                    from {table}
+                    where {column} < $before
+                    order by {column}, lookup
+                    limit 1000
+                )
+                and pending_until < $expired
+                and not exists (
+                    select 1
+                    from tokens t
+                    where t.account_id = grants.account_id
+                      and t.app_id = grants.app_id
+                      and t.grant_id = grants.id
+                      and {is_kept}
+                )
+            ",
+            [before = $before, expired = $expired],
+            {table = $table, column = $column, is_kept = $is_kept}
         ))
         .and(delete_oldest!($table, $column, $before))
     };
@@ -177,7 +184,7 @@ macro_rules! delete_tokens {
         delete_with_grants!(
             "tokens",
             $column,
-            concat!(" and coalesce(t.", $column, ", $before) >= $before"),
+            concat!("coalesce(t.", $column, ", $before) >= $before"),
             $cutoffs.tokens,
             $cutoffs.expired
         )
@@ -194,7 +201,7 @@ const TABLE_DELETIONS: [(&str, DeleteOldest); 8] = [
         Change::unaudited(delete_oldest!("sessions", "expires_at", cutoffs.expired))
     }),
     ("codes", |cutoffs| {
-        delete_with_grants!("codes", "expires_at", "", cutoffs.expired, cutoffs.expired)
+        delete_with_grants!("codes", "expires_at", "true", cutoffs.expired, cutoffs.expired)
     }),
     ("tokens", |cutoffs| delete_tokens!("expires_at", cutoffs)),
     ("tokens", |cutoffs| delete_tokens!("revoked_at", cutoffs)),
@@ -273,7 +280,7 @@ impl Store {
     }
 
     async fn sweep_state(&self) -> Result<Option<SweepState>, StoreError> {
-        let select = sql!(concat!("select ", sweep_columns!(), " from sweeps where id = 1"));
+        let select = sql!("select swept_at, trusted_from from sweeps where id = 1");
         self.read_one(select).await
     }
 
@@ -286,13 +293,22 @@ impl Store {
         // If several nodes begin concurrently, one of them writes the row.
         let write = match previous {
             None => sql!(
-                "insert into sweeps (id, swept_at, trusted_from) \
-                 values (1, $swept_at, $trusted_from) on conflict do nothing returning id",
+                r"
+                    insert into sweeps (id, swept_at, trusted_from)
+                    values (1, $swept_at, $trusted_from)
+                    on conflict do nothing
+                    returning id
+                ",
                 [swept_at, trusted_from]
             ),
             Some(previous) => sql!(
-                "update sweeps set swept_at = $swept_at, trusted_from = $trusted_from \
-                 where id = 1 and swept_at = $stored_swept_at returning id",
+                r"
+                    update sweeps
+                    set swept_at = $swept_at, trusted_from = $trusted_from
+                    where id = 1
+                      and swept_at = $stored_swept_at
+                    returning id
+                ",
                 [swept_at, trusted_from, stored_swept_at = previous.swept_at]
             ),
         };

@@ -50,8 +50,12 @@ impl Store {
         }
         let epoch = self.cache.rules.epoch(&account_id);
         let select = sql!(
-            "select scope, version, document from rulesets where account_id = $account \
-             order by scope",
+            r"
+                select scope, version, document
+                from rulesets
+                where account_id = $account
+                order by scope
+            ",
             [account = account_id]
         );
         let rulesets = StoredRulesets::new(self.read_all(select).await?).without_expired_rules(now);

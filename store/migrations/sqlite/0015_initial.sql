@@ -270,12 +270,9 @@ create table deliveries (
     finished_at bigint                       -- null while it waits
 ) without rowid;
 
--- Each partial index has a different condition. Without statistics PostgreSQL could not tell those
--- with the same condition apart, and would read a whole index.
 create index deliveries_waiting on deliveries (origin, due_at, id) where finished_at is null;
-create index deliveries_waiting_of_account on deliveries (account_id) where outcome is null;
-create index deliveries_expiring on deliveries (expires_at)
-    where finished_at is null and message_id is not null;
+create index deliveries_waiting_of_account on deliveries (account_id) where finished_at is null;
+create index deliveries_expiring on deliveries (expires_at) where finished_at is null;
 create index deliveries_by_message on deliveries (message_id) where message_id is not null;
 create index deliveries_by_claim on deliveries (claim) where claim is not null;
 create index deliveries_of_account on deliveries (account_id, id);

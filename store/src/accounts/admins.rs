@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::cache::Invalidation;
 use crate::engine::{Rows, Statement, sql};
 use crate::error::StoreError;
-use crate::store::event_source::{changes_disabled_state, event_source_for};
+use crate::store::event_source::event_source_for;
 use crate::store::{Change, Store};
 
 /// The outcome of changing an account.
@@ -34,23 +34,17 @@ impl AccountUpdateOutcome {
     }
 }
 
-/// SQL condition: a row of `accounts` is not the last enabled admin. Reliable only in a
-/// transaction that begins with [`lock_admins_statement`].
-macro_rules! is_not_last_admin {
-    () => {
-        "(role <> 'admin' or disabled_at is not null or exists (select 1 from accounts o \
-         where o.role = 'admin' and o.disabled_at is null and o.id <> accounts.id))"
-    };
-}
-pub(crate) use is_not_last_admin;
-
 /// Returns the statement that serializes transactions that may remove an admin, so that the second
 /// one sees the result of the first. A single row is locked instead of the admins' rows, which
 /// could be locked in different orders and cause a deadlock.
 pub(crate) fn lock_admins_statement() -> Statement {
     sql!(
-        "insert into locks (name) values ('admins') \
-         on conflict (name) do update set name = excluded.name"
+        r"
+            insert into locks (name)
+            values ('admins')
+            on conflict (name) do update
+            set name = excluded.name
+        "
     )
 }
 
@@ -70,21 +64,22 @@ impl Store {
     ) -> Result<AccountUpdateOutcome, StoreError> {
         let event_source = event_source_for!(
             accounts,
-            concat!(
-                "id = $id and role <> cast($role as text) and (cast($role as text) = 'admin' or ",
-                is_not_last_admin!(),
-                ")"
-            ),
+            r"
+                id = $id
+                  and role <> cast($role as text)
+                  and (cast($role as text) = 'admin' or {is_not_last_admin})
+            ",
             [id, role]
         );
         let change = Change::new(events, [lock_admins_statement()], event_source)
             .and(sql!(
-                concat!(
-                    "update accounts set role = cast($role as text) where id = $id \
-                     and (cast($role as text) = 'admin' or ",
-                    is_not_last_admin!(),
-                    ") returning id"
-                ),
+                r"
+                    update accounts
+                    set role = cast($role as text)
+                    where id = $id
+                      and (cast($role as text) = 'admin' or {is_not_last_admin})
+                    returning id
+                ",
                 [id, role]
             ))
             .and(select_account_id_statement(id))
@@ -103,28 +98,35 @@ impl Store {
     ) -> Result<AccountUpdateOutcome, StoreError> {
         let event_source = event_source_for!(
             accounts,
-            concat!(
-                "id = $id and ",
-                changes_disabled_state!(),
-                " and (cast($disabled_at as bigint) is null or ",
-                is_not_last_admin!(),
-                ")"
-            ),
+            r"
+                id = $id
+                  and {changes_disabled_state}
+                  and (cast($disabled_at as bigint) is null or {is_not_last_admin})
+            ",
             [id, disabled_at]
         );
         let change = Change::new(events, [lock_admins_statement()], event_source)
             .and(sql!(
-                concat!(
-                    "update accounts set disabled_at = cast($disabled_at as bigint) where id = $id \
-                     and (cast($disabled_at as bigint) is null or ",
-                    is_not_last_admin!(),
-                    ") returning id"
-                ),
+                r"
+                    update accounts
+                    set disabled_at = cast($disabled_at as bigint)
+                    where id = $id
+                      and (cast($disabled_at as bigint) is null or {is_not_last_admin})
+                    returning id
+                ",
                 [id, disabled_at]
             ))
             .and(sql!(
-                "delete from sessions where account_id = $id and exists (select 1 from accounts \
-                 where id = $id and disabled_at is not null)",
+                r"
+                    delete from sessions
+                    where account_id = $id
+                      and exists (
+                          select 1
+                          from accounts
+                          where id = $id
+                            and disabled_at is not null
+                      )
+                ",
                 [id]
             ))
             .and(select_account_id_statement(id))

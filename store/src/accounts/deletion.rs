@@ -3,9 +3,7 @@
 use belfry_core::audit::{AuditKind, NewAuditEvents, deleted_account_name};
 use jiff::Timestamp;
 
-use crate::accounts::admins::{
-    is_not_last_admin, lock_admins_statement, select_account_id_statement,
-};
+use crate::accounts::admins::{lock_admins_statement, select_account_id_statement};
 use crate::cache::Invalidation;
 use crate::engine::{Rows, Statement, sql};
 use crate::error::StoreError;
@@ -83,26 +81,21 @@ pub(crate) const DELETE_APP_ROWS: [(&str, &str); 4] = [
     ("requests", delete_rows!("requests", "app_id", "apps", "lookup")),
 ];
 
-/// SQL condition: an account may be deleted. It is due, if a time is given, and it is not the
-/// last admin.
-macro_rules! is_deletable {
-    () => {
-        concat!(
-            "id = $id and (cast($due_before as bigint) is null or delete_at < $due_before) and ",
-            is_not_last_admin!()
-        )
-    };
-}
-
 /// The statement that records the id of a deleted account for the next sweeps.
-const INSERT_DELETED_ACCOUNT: &str = "insert into deleted_owners (kind, id) \
-    select 'account', cast($1 as bigint) where not exists (select 1 from accounts where id = $1) \
-    on conflict do nothing";
+const INSERT_DELETED_ACCOUNT: &str = r"
+    insert into deleted_owners (kind, id)
+    select 'account', cast($1 as bigint)
+    where not exists (select 1 from accounts where id = $1)
+    on conflict do nothing
+";
 
 /// The statement that records the id of a deleted app for the next sweeps.
-pub(crate) const INSERT_DELETED_APP: &str = "insert into deleted_owners (kind, id) \
-    select 'app', cast($1 as bigint) where not exists (select 1 from apps where id = $1) \
-    on conflict do nothing";
+pub(crate) const INSERT_DELETED_APP: &str = r"
+    insert into deleted_owners (kind, id)
+    select 'app', cast($1 as bigint)
+    where not exists (select 1 from apps where id = $1)
+    on conflict do nothing
+";
 
 /// Adds statements whose parameter is the id of an account or app.
 fn add_statements<'a>(
@@ -141,30 +134,28 @@ impl Store {
     ) -> Result<AccountDeletionOutcome, StoreError> {
         let event_source = event_source!(
             detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
-            concat!(
-                "id as account_id, name, cast(null as bigint) as app_id, 1 as number \
-                 from accounts where ",
-                is_deletable!()
-            ),
+            r"
+                id as account_id, name, cast(null as bigint) as app_id, 1 as number
+                from accounts
+                where {is_deletable}
+            ",
             [id, due_before]
         );
         // The account is locked, so all statements see the same `delete_at`.
         let locks = [lock_admins_statement(), lock_account_statement(id)];
         let deletion = Change::new(events, locks, event_source)
             .and(sql!(
-                concat!(
-                    "insert into reserved_names (name, reserved_at) \
-                     select name, cast($now as bigint) from accounts where ",
-                    is_deletable!(),
-                    " on conflict do nothing"
-                ),
+                r"
+                    insert into reserved_names (name, reserved_at)
+                    select name, cast($now as bigint)
+                    from accounts
+                    where {is_deletable}
+                    on conflict do nothing
+                ",
                 [id, now, due_before]
             ))
             .and(select_account_id_statement(id))
-            .and(sql!(
-                concat!("delete from accounts where ", is_deletable!(), " returning id"),
-                [id, due_before]
-            ))
+            .and(sql!("delete from accounts where {is_deletable} returning id", [id, due_before]))
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
         let change = add_statements(deletion, &DELETE_ACCOUNT_ROWS, id);
@@ -190,8 +181,11 @@ impl Store {
     ) -> Result<Option<DeletedRows>, StoreError> {
         let event_source = event_source!(
             detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
-            "cast(null as bigint) as account_id, name, id as app_id, 1 as number from apps \
-             where id = $id",
+            r"
+                cast(null as bigint) as account_id, name, id as app_id, 1 as number
+                from apps
+                where id = $id
+            ",
             [id]
         );
         let deletion = Change::new(events, [], event_source)
@@ -212,8 +206,15 @@ impl Store {
         since: Timestamp,
     ) -> Result<Vec<DeletedAccount>, StoreError> {
         let select = sql!(
-            "select account_id, detail from audit_events where at >= $since and kind = $kind \
-             and account_id is not null and detail is not null order by at, id",
+            r"
+                select account_id, detail
+                from audit_events
+                where at >= $since
+                  and kind = $kind
+                  and account_id is not null
+                  and detail is not null
+                order by at, id
+            ",
             [since, kind = AuditKind::AccountDelete.as_str()]
         );
         let mut accounts = Vec::new();

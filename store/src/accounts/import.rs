@@ -110,9 +110,14 @@ impl Store {
 fn insert_ruleset_statements(import: &AccountImport) -> impl Iterator<Item = Statement> {
     import.rulesets.iter().map(|ruleset| {
         sql!(
-            "insert into rulesets (account_id, scope, version, document, expires_at) \
-             select id, cast($scope as text), cast($first_version as bigint), cast($text as \
-             text), cast($expires_at as bigint) from accounts where id = $id and name = $name",
+            r"
+                insert into rulesets (account_id, scope, version, document, expires_at)
+                select id, cast($scope as text), cast($first_version as bigint),
+                    cast($text as text), cast($expires_at as bigint)
+                from accounts
+                where id = $id
+                  and name = $name
+            ",
             [
                 id = import.account.id,
                 name = import.account.name.as_str(),

@@ -31,8 +31,13 @@ impl Store {
         new_hash: &str,
     ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
-            "update accounts set password = $new_hash where id = $id \
-             and password = $old_hash returning id",
+            r"
+                update accounts
+                set password = $new_hash
+                where id = $id
+                  and password = $old_hash
+                returning id
+            ",
             [id, old_hash, new_hash]
         );
         self.update(Change::unaudited(update)).await
@@ -48,8 +53,12 @@ impl Store {
         access: ExistingAccess,
     ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
-            "update accounts set password = $password_hash, \
-             credential_version = credential_version + 1 where id = $id returning id",
+            r"
+                update accounts
+                set password = $password_hash, credential_version = credential_version + 1
+                where id = $id
+                returning id
+            ",
             [id, password_hash]
         );
         let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
@@ -79,8 +88,13 @@ impl Store {
         // Locks the account. The version is incremented last, because the other statements check
         // it.
         let lock = sql!(
-            "update accounts set password = password where id = $id \
-             and credential_version = $version returning id",
+            r"
+                update accounts
+                set password = password
+                where id = $id
+                  and credential_version = $version
+                returning id
+            ",
             [id, version]
         );
         let event_source = event_source_for!(
@@ -92,19 +106,41 @@ impl Store {
         let session_change = Change::new(events, [lock], event_source)
             .and_events(&revocation_events, revocation_event_source(id, None, Some(version), now))
             .and(sql!(
-                "delete from sessions where account_id = $id and lookup <> $kept_session \
-                 and exists (select 1 from accounts where id = $id and credential_version = $version)",
+                r"
+                    delete from sessions
+                    where account_id = $id
+                      and lookup <> $kept_session
+                      and exists (
+                          select 1
+                          from accounts
+                          where id = $id
+                            and credential_version = $version
+                      )
+                ",
                 [id, kept_session, version]
             ))
             .and(sql!(
-                "update sessions set credential_version = credential_version + 1 \
-                 where account_id = $id and lookup = $kept_session and exists (select 1 \
-                 from accounts where id = $id and credential_version = $version)",
+                r"
+                    update sessions
+                    set credential_version = credential_version + 1
+                    where account_id = $id
+                      and lookup = $kept_session
+                      and exists (
+                          select 1
+                          from accounts
+                          where id = $id
+                            and credential_version = $version
+                      )
+                ",
                 [id, kept_session, version]
             ));
         let change = add_access_revocation(session_change, id, None, Some(version), now).and(sql!(
-            "update accounts set password = $new_hash, credential_version = credential_version + 1 \
-             where id = $id and credential_version = $version",
+            r"
+                update accounts
+                set password = $new_hash, credential_version = credential_version + 1
+                where id = $id
+                  and credential_version = $version
+            ",
             [id, new_hash, version]
         ));
         self.update(change).await

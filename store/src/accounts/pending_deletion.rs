@@ -4,7 +4,7 @@ use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use jiff::Timestamp;
 
 use crate::accounts::Account;
-use crate::accounts::admins::{AccountUpdateOutcome, is_not_last_admin, lock_admins_statement};
+use crate::accounts::admins::{AccountUpdateOutcome, lock_admins_statement};
 use crate::accounts::deletion::AccountDeletionOutcome;
 use crate::engine::sql;
 use crate::error::StoreError;
@@ -27,24 +27,33 @@ impl Store {
         let version = account.credential_version;
         let event_source = event_source_for!(
             accounts,
-            concat!(
-                "id = $id and credential_version = $version and delete_at is null and ",
-                is_not_last_admin!()
-            ),
+            r"
+                id = $id
+                  and credential_version = $version
+                  and delete_at is null
+                  and {is_not_last_admin}
+            ",
             [id, version]
         );
         let change = Change::new(events, [lock_admins_statement()], event_source)
             .and(sql!(
-                concat!(
-                    "update accounts set delete_at = coalesce(delete_at, $delete_at) \
-                     where id = $id and credential_version = $version and ",
-                    is_not_last_admin!(),
-                    " returning id"
-                ),
+                r"
+                    update accounts
+                    set delete_at = coalesce(delete_at, $delete_at)
+                    where id = $id
+                      and credential_version = $version
+                      and {is_not_last_admin}
+                    returning id
+                ",
                 [id, version, delete_at]
             ))
             .and(sql!(
-                "select id from accounts where id = $id and credential_version = $version",
+                r"
+                    select id
+                    from accounts
+                    where id = $id
+                      and credential_version = $version
+                ",
                 [id, version]
             ));
         let [_, updated_rows, account_rows] = self.write_rows(change).await?;
@@ -59,8 +68,13 @@ impl Store {
     ) -> Result<WriteOutcome, StoreError> {
         let event_source = event_source_for!(accounts, "id = $id and delete_at is not null", [id]);
         let update = sql!(
-            "update accounts set delete_at = null where id = $id and delete_at is not null \
-             returning id",
+            r"
+                update accounts
+                set delete_at = null
+                where id = $id
+                  and delete_at is not null
+                returning id
+            ",
             [id]
         );
         let change = Change::new(events, [], event_source).and(update);
@@ -78,11 +92,14 @@ impl Store {
         let mut total_count = 0;
         loop {
             let select = sql!(
-                concat!(
-                    "select id from accounts where delete_at < $due_before and ",
-                    is_not_last_admin!(),
-                    " order by delete_at, id limit $limit"
-                ),
+                r"
+                    select id
+                    from accounts
+                    where delete_at < $due_before
+                      and {is_not_last_admin}
+                    order by delete_at, id
+                    limit $limit
+                ",
                 [due_before, limit = BATCH_ACCOUNTS]
             );
             let mut batch_count = 0;

@@ -3,7 +3,7 @@
 use belfry_core::account::Role;
 use belfry_core::admin::{AccountFilter, PageRequest, PageStart};
 
-use crate::accounts::{Account, select};
+use crate::accounts::Account;
 use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::store::Store;
@@ -14,7 +14,7 @@ macro_rules! select_page {
     ($filter:ident, $page:ident, by $id:literal, $condition:literal $(, $name:ident)*) => {
         match $page.start {
             PageStart::Highest => {
-                select_page_in_order!($filter, $page, $id, $condition, " desc" $(, $name)*)
+                select_page_in_order!($filter, $page, $id, $condition, "desc" $(, $name)*)
             }
             PageStart::Lowest => {
                 select_page_in_order!($filter, $page, $id, $condition, "" $(, $name)*)
@@ -30,19 +30,17 @@ macro_rules! select_page_in_order {
         $(, $name:ident)*
     ) => {
         sql!(
-            select!(concat!(
-                "where ",
-                $condition,
-                " and (cast($role as text) is null or role = cast($role as text)) \
-                 and (cast($only_disabled as bigint) = 0 or disabled_at is not null) and ",
-                $id,
-                " < $below and ",
-                $id,
-                " > $above order by ",
-                $id,
-                $direction,
-                " limit $limit"
-            )),
+            r"
+                select {account_columns}
+                from accounts
+                where {condition}
+                  and (cast($role as text) is null or role = cast($role as text))
+                  and (cast($only_disabled as bigint) = 0 or disabled_at is not null)
+                  and {id} < $below
+                  and {id} > $above
+                order by {id} {direction}
+                limit $limit
+            ",
             [
                 below = $page.below.unwrap_or(i64::MAX),
                 above = $page.above.unwrap_or(i64::MIN),
@@ -50,7 +48,8 @@ macro_rules! select_page_in_order {
                 only_disabled = i64::from($filter.only_disabled),
                 limit = $page.limit
                 $(, $name)*
-            ]
+            ],
+            {condition = $condition, id = $id, direction = $direction}
         )
     };
 }
@@ -96,8 +95,8 @@ fn page_statement(filter: &AccountFilter, page: &PageRequest) -> Statement {
             filter,
             page,
             by "+id",
-            "(email >= $email and email < $email_end or unverified_email >= $email \
-             and unverified_email < $email_end)",
+            "(email >= $email and email < $email_end \
+             or unverified_email >= $email and unverified_email < $email_end)",
             email,
             email_end
         ),

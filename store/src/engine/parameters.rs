@@ -1,29 +1,51 @@
-//! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile
-//! time, so both engines get a constant string.
+//! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on, and `{name}` a
+//! fragment, at compile time, so both engines get a constant string.
+
+use super::fragments::FRAGMENTS;
 
 /// Creates a statement with named parameters, whose values are given as in `format!`:
-/// `sql!("update accounts set role = $role where id = $id", [id, role = Role::Admin])`.
+/// `sql!("update accounts set role = $role where id = $id", [id, role = Role::Admin])`. Fragments
+/// of this statement alone follow in braces: `{table = "codes"}`.
 macro_rules! sql {
     ($sql:expr $(,)?) => {
         $crate::engine::sql!($sql, [])
     };
-    ($sql:expr, [$($name:ident $(= $value:expr)?),* $(,)?] $(,)?) => {
+    ($sql:expr, $values:tt $(,)?) => {
+        $crate::engine::sql!($sql, $values, {})
+    };
+    ($sql:expr, [$($name:ident $(= $value:expr)?),* $(,)?], $fragments:tt $(,)?) => {
         $crate::engine::Statement::new(
-            $crate::engine::numbered_sql!($sql $(, $name)*),
+            $crate::engine::numbered_sql!(0, $sql, [$($name),*], $fragments),
             $crate::engine::values![$($name $(= $value)?),*],
         )
     };
 }
 
-/// The SQL text with these parameters, numbered in this order.
+/// The SQL text with these parameters, numbered in this order after `$offset`, and the fragments of
+/// this statement alone.
 macro_rules! numbered_sql {
-    ($sql:expr $(, $name:ident)*) => {{
+    (
+        $offset:expr, $sql:expr, [$($name:ident),*],
+        {$($fragment:ident = $text:expr),* $(,)?}
+    ) => {{
         use $crate::engine::NumberedSql;
         const NAMES: &[&str] = &[$(stringify!($name)),*];
+        const FRAGMENTS: &[(&str, &str)] = &[$((stringify!($fragment), $text)),*];
         const SQL: &str = $sql;
         // The length must not depend on a function of this crate: an optimised build would need
         // its code while it checks the caller's types, which the compiler rejects.
-        const TEXT: &NumberedSql<{ 2 * SQL.len() }> = &NumberedSql::new(SQL, NAMES);
+        const LEN: usize = {
+            let mut len = 2 * SQL.len() $(+ 2 * $text.len() + 1024)*;
+            let mut index = 0;
+            while index < SQL.len() {
+                if SQL.as_bytes()[index] == b'{' {
+                    len += 1024;
+                }
+                index += 1;
+            }
+            len
+        };
+        const TEXT: &NumberedSql<LEN> = &NumberedSql::new(SQL, NAMES, FRAGMENTS, $offset);
         const { TEXT.as_str() }
     }};
 }
@@ -46,29 +68,67 @@ pub(crate) struct NumberedSql<const N: usize> {
 }
 
 impl<const N: usize> NumberedSql<N> {
-    /// Replaces each `$name` with the position of the name.
+    /// Replaces each `$name` with the position of the name, counted from `offset`, each `{name}` with the fragment of this
+    /// name, and each sequence of spaces and line breaks with one space.
     ///
     /// # Panics
-    /// At compile time, if a parameter is not in the list of names, or a name is not a parameter.
-    pub(crate) const fn new(sql: &str, names: &[&str]) -> Self {
+    /// At compile time, if a parameter is not in the list of names, a name is not a parameter, or
+    /// there is no such fragment.
+    pub(crate) const fn new(
+        sql: &str,
+        names: &[&str],
+        fragments: &[(&str, &str)],
+        offset: usize,
+    ) -> Self {
         let mut text = Self { bytes: [0; N], len: 0 };
-        let mut sql = sql.as_bytes();
-        let mut used_names = 0_u64;
-        while let [byte, rest @ ..] = sql {
-            text.push(*byte);
-            sql = rest;
-            if *byte == b'$' {
-                let index;
-                (index, sql) = strip_name(rest, names);
-                used_names |= 1 << index;
-                text.push_number(index + 1);
-            }
-        }
+        let used_names = text.push_sql(sql.as_bytes(), names, fragments, offset);
         assert!(
             used_names == (1 << names.len()) - 1,
             "a value is given for a name without a parameter"
         );
+        if text.len > 0 && text.bytes[text.len - 1] == b' ' {
+            text.len -= 1;
+        }
         text
+    }
+
+    /// Returns the set of the names that were used.
+    const fn push_sql(
+        &mut self,
+        mut sql: &[u8],
+        names: &[&str],
+        fragments: &[(&str, &str)],
+        offset: usize,
+    ) -> u64 {
+        let mut used_names = 0_u64;
+        while let [byte, rest @ ..] = sql {
+            sql = rest;
+            match *byte {
+                b'$' if matches!(rest, [b'0'..=b'9', ..]) => self.push(b'$'),
+                b'$' => {
+                    let index;
+                    (index, sql) = strip_name(rest, names);
+                    used_names |= 1 << index;
+                    self.push(b'$');
+                    self.push_number(offset + index + 1);
+                }
+                b'{' => {
+                    let fragment;
+                    (fragment, sql) = match strip_fragment(rest, fragments) {
+                        Some(found) => found,
+                        None => strip_fragment(rest, FRAGMENTS).expect("a known fragment"),
+                    };
+                    used_names |= self.push_sql(fragment.as_bytes(), names, fragments, offset);
+                }
+                b' ' | b'\n' => {
+                    if self.len > 0 && self.bytes[self.len - 1] != b' ' {
+                        self.push(b' ');
+                    }
+                }
+                byte => self.push(byte),
+            }
+        }
+        used_names
     }
 
     const fn push(&mut self, byte: u8) {
@@ -91,20 +151,40 @@ impl<const N: usize> NumberedSql<N> {
     }
 }
 
+/// Finds the fragment whose name, with a closing brace, is at the start of the text. Returns it, and
+/// the rest of the text.
+const fn strip_fragment<'a, 'b>(
+    text: &'a [u8],
+    fragments: &[(&str, &'b str)],
+) -> Option<(&'b str, &'a [u8])> {
+    let mut index = 0;
+    while index < fragments.len() {
+        let (name, fragment) = fragments[index];
+        if let Some([b'}', rest @ ..]) = strip_prefix(text, name.as_bytes()) {
+            return Some((fragment, rest));
+        }
+        index += 1;
+    }
+    None
+}
+
+const fn strip_prefix<'a>(mut text: &'a [u8], mut prefix: &[u8]) -> Option<&'a [u8]> {
+    while let ([first, others @ ..], [byte, rest @ ..]) = (prefix, text)
+        && *first == *byte
+    {
+        (prefix, text) = (others, rest);
+    }
+    if prefix.is_empty() { Some(text) } else { None }
+}
+
 /// Finds the name at the start of the text. Returns its position in the list, and the rest of the
 /// text.
 const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
     let mut index = 0;
     while index < names.len() {
-        let mut name = names[index].as_bytes();
-        let mut rest = text;
-        while let ([first, others @ ..], [byte, after @ ..]) = (name, rest)
-            && *first == *byte
+        if let Some(rest) = strip_prefix(text, names[index].as_bytes())
+            && !matches!(rest, [b'a'..=b'z' | b'0'..=b'9' | b'_', ..])
         {
-            (name, rest) = (others, after);
-        }
-        let is_whole_name = !matches!(rest, [b'a'..=b'z' | b'0'..=b'9' | b'_', ..]);
-        if name.is_empty() && is_whole_name {
             return (index, rest);
         }
         index += 1;
@@ -123,7 +203,21 @@ mod tests {
         let statement = sql!("select $identity, 'é', $id, $id2, $id", [id, id2 = 2_i64, identity]);
         assert_eq!(statement.sql, "select $3, 'é', $1, $2, $1");
         assert_eq!(statement.values, [Value::from(1_i64), Value::from(2_i64), Value::from("é")]);
-        let text = numbered_sql!("$a$b$c$d$e$f$g$h$i$j", j, a, b, c, d, e, f, g, h, i);
+        let text = numbered_sql!(0, "$a$b$c$d$e$f$g$h$i$j", [j, a, b, c, d, e, f, g, h, i], {});
         assert_eq!(text, "$2$3$4$5$6$7$8$9$10$1");
+        let statement = sql!(
+            r"
+                select name
+                from apps
+                where {changes_disabled_state}
+                  and id = $id
+            ",
+            [disabled_at = 5_i64, id]
+        );
+        assert_eq!(
+            statement.sql,
+            "select name from apps where (disabled_at is null) = (cast($1 as bigint) is not null) \
+             and id = $2"
+        );
     }
 }

@@ -105,34 +105,17 @@ impl<T: FromValue> FromRow for T {
     }
 }
 
-/// Implements [`FromRow`] for a struct, and defines a macro with its columns for statements:
-/// `from_row!(Owner, owner_columns { kind, id = "o.id" })`. A column has the name of its field, or
-/// is an expression.
+/// Implements [`FromRow`] for a struct, whose fields are the columns of a statement in this order.
 macro_rules! from_row {
-    ($type:ty, $columns:ident { $($field:ident $(= $column:expr)?),* $(,)? }) => {
+    ($type:ty { $($field:ident),* $(,)? }) => {
         impl $crate::engine::FromRow for $type {
             fn from_row(mut row: $crate::engine::Row) -> Result<Self, $crate::error::StoreError> {
                 Ok(Self { $($field: row.take()?),* })
             }
         }
-        macro_rules! $columns {
-            () => { $crate::engine::columns!($($field $(= $column)?),*) };
-        }
     };
 }
-
-/// The column list of a struct.
-macro_rules! columns {
-    (@one $field:ident) => { stringify!($field) };
-    (@one $field:ident = $column:expr) => { $column };
-    ($first:ident $(= $first_column:expr)? $(, $field:ident $(= $column:expr)?)*) => {
-        concat!(
-            $crate::engine::columns!(@one $first $(= $first_column)?)
-            $(, ", ", $crate::engine::columns!(@one $field $(= $column)?))*
-        )
-    };
-}
-pub(crate) use {columns, from_row};
+pub(crate) use from_row;
 
 /// A type that can be read from a column.
 pub(crate) trait FromValue: Sized {

@@ -30,18 +30,15 @@ pub struct AccountToken {
     pub device_name: Option<String>,
 }
 
-from_row!(
-    AccountToken,
-    token_columns {
-        lookup_key = "lookup",
-        app_id,
-        scopes,
-        created_at,
-        expires_at,
-        last_used_at,
-        device_name,
-    }
-);
+from_row!(AccountToken {
+    lookup_key,
+    app_id,
+    scopes,
+    created_at,
+    expires_at,
+    last_used_at,
+    device_name,
+});
 
 impl Store {
     /// Returns at most 101 of an account's valid tokens that were issued to an app, the most
@@ -55,16 +52,24 @@ impl Store {
     ) -> Result<Vec<AccountToken>, StoreError> {
         // Both queries have a limit, because SQLite would otherwise merge them and read all tokens.
         self.read_all(sql!(
-            concat!(
-                "select ",
-                token_columns!(),
-                " from (select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at, \
-                 t.last_used_at, g.device_name from tokens t join grants g \
-                 on g.account_id = t.account_id and g.app_id = t.app_id and g.id = t.grant_id \
-                 where t.account_id = $account and t.app_id = $app and t.revoked_at is null \
-                 and (t.expires_at is null or t.expires_at > $now) limit 101) as listed \
-                 order by coalesce(last_used_at, created_at) desc, lookup limit 101"
-            ),
+            r"
+                select lookup, app_id, scopes, created_at, expires_at, last_used_at, device_name
+                from (
+                    select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at,
+                        t.last_used_at, g.device_name
+                    from tokens t
+                    join grants g on g.account_id = t.account_id
+                      and g.app_id = t.app_id
+                      and g.id = t.grant_id
+                    where t.account_id = $account
+                      and t.app_id = $app
+                      and t.revoked_at is null
+                      and (t.expires_at is null or t.expires_at > $now)
+                    limit 101
+                ) as listed
+                order by coalesce(last_used_at, created_at) desc, lookup
+                limit 101
+            ",
             [account = account_id, app = app_id, now]
         ))
         .await
@@ -78,8 +83,14 @@ impl Store {
         now: Timestamp,
     ) -> Result<i64, StoreError> {
         let select = sql!(
-            "select count(*) from tokens where account_id = $account and app_id = $app \
-             and revoked_at is null and (expires_at is null or expires_at > $now)",
+            r"
+                select count(*)
+                from tokens
+                where account_id = $account
+                  and app_id = $app
+                  and revoked_at is null
+                  and (expires_at is null or expires_at > $now)
+            ",
             [account = account_id, app = app_id, now]
         );
         self.read_one(select).await?.ok_or(StoreError::Unreadable("count"))
@@ -100,8 +111,14 @@ impl Store {
             [lookup = lookup_key, account = account_id]
         );
         let update = sql!(
-            "update tokens set revoked_at = $now where lookup = $lookup and account_id = $account \
-             and revoked_at is null returning lookup",
+            r"
+                update tokens
+                set revoked_at = $now
+                where lookup = $lookup
+                  and account_id = $account
+                  and revoked_at is null
+                returning lookup
+            ",
             [lookup = lookup_key, account = account_id, now]
         );
         let change = Change::new(events, [], event_source)

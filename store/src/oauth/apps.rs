@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use crate::cache::{Invalidation, StoredApp};
 use crate::engine::{FromRow, Row, Statement, from_row, sql};
 use crate::error::StoreError;
-use crate::store::event_source::{EventSource, changes_disabled_state, event_source_for};
+use crate::store::event_source::{EventSource, event_source_for};
 use crate::store::{Change, EnabledState, Store, WriteOutcome};
 
 /// A summary of an app's tokens.
@@ -26,11 +26,7 @@ pub struct AppTokens {
     pub last_issued_at: Option<Timestamp>,
 }
 
-from_row!(AppTokens, token_columns {
-    valid_count = "count(case when revoked_at is null and (expires_at is null or expires_at > $now) \
-             then 1 end)",
-    last_issued_at = "max(created_at)"
-});
+from_row!(AppTokens { valid_count, last_issued_at });
 
 /// The outcome of adding an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,17 +48,6 @@ pub struct AppListFilter {
     /// Only apps that are subject to retention and have no code or token. A sweep deletes them when
     /// they are old enough.
     pub only_unused: bool,
-}
-
-macro_rules! select {
-    ($clauses:expr) => {
-        concat!(
-            "select id, client_id, secret, previous_secret, previous_secret_until, name, website, \
-             redirect_uris, scopes, auth_method, grant_types, registered_by, issuer, created_at, \
-             used_at, last_used_at, disabled_at from apps ",
-            $clauses
-        )
-    };
 }
 
 impl FromRow for StoredApp {
@@ -144,7 +129,7 @@ impl Store {
 
     /// Finds an app by id.
     pub async fn app(&self, id: i64) -> Result<Option<StoredApp>, StoreError> {
-        self.read_one(sql!(select!("where id = $id"), [id])).await
+        self.read_one(sql!("select {app_columns} from apps where id = $id", [id])).await
     }
 
     /// Finds an app by id, from the cache if possible. `last_used_at` may then be out of date.
@@ -169,7 +154,8 @@ impl Store {
             return Ok(Some(app));
         }
         let epoch = self.cache.apps_by_client_id.epoch(client_id);
-        let select = sql!(select!("where client_id = $client_id"), [client_id]);
+        let select =
+            sql!("select {app_columns} from apps where client_id = $client_id", [client_id]);
         let stored_app: Option<Arc<StoredApp>> = self.read_one(select).await?.map(Arc::new);
         if let Some(app) = &stored_app {
             self.cache.apps_by_client_id.insert(client_id.into(), Arc::clone(app), epoch);
@@ -187,14 +173,30 @@ impl Store {
         // An empty filter matches every name; `replace` with an empty pattern would match none.
         let name = filter.name.as_deref().filter(|name| !name.is_empty());
         let page = sql!(
-            select!(
-                "where id > $after and (cast($state as text) is null or case \
-                 when disabled_at is null then 'active' else 'disabled' end = $state) \
-                 and (cast($name as text) is null or replace(lower(name), lower($name), '') <> \
-                 lower(name)) and (cast($unused as bigint) is null or (used_at is null and not \
-                 exists (select 1 from tokens where app_id = apps.id) and id not in \
-                 (select app_id from codes))) order by id limit $limit"
-            ),
+            r"
+                select {app_columns}
+                from apps
+                where id > $after
+                  and (
+                      cast($state as text) is null
+                        or case when disabled_at is null then 'active' else 'disabled' end =
+                            $state
+                  )
+                  and (
+                      cast($name as text) is null
+                        or replace(lower(name), lower($name), '') <> lower(name)
+                  )
+                  and (
+                      cast($unused as bigint) is null
+                        or (
+                            used_at is null
+                              and not exists (select 1 from tokens where app_id = apps.id)
+                              and id not in (select app_id from codes)
+                        )
+                  )
+                order by id
+                limit $limit
+            ",
             [
                 after,
                 limit,
@@ -209,7 +211,13 @@ impl Store {
     /// Returns the first `limit` apps with this name, ignoring case, in order of id.
     pub async fn apps_named(&self, name: &str, limit: i64) -> Result<Vec<StoredApp>, StoreError> {
         self.read_all(sql!(
-            select!("where lower(name) = lower($name) order by id limit $limit"),
+            r"
+                select {app_columns}
+                from apps
+                where lower(name) = lower($name)
+                order by id
+                limit $limit
+            ",
             [name, limit]
         ))
         .await
@@ -218,7 +226,12 @@ impl Store {
     /// Summarises an app's tokens.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
         let select = sql!(
-            concat!("select ", token_columns!(), " from tokens where app_id = $id"),
+            r"
+                select count(case when revoked_at is null and (expires_at is null or expires_at
+                    > $now) then 1 end), max(created_at)
+                from tokens
+                where app_id = $id
+            ",
             [id, now]
         );
         self.read_one(select).await?.ok_or(StoreError::Unreadable("count"))
@@ -233,14 +246,16 @@ impl Store {
         disabled_at: Option<Timestamp>,
     ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
-            "update apps set disabled_at = $disabled_at where id = $id returning id",
+            r"
+                update apps
+                set disabled_at = $disabled_at
+                where id = $id
+                returning id
+            ",
             [id, disabled_at]
         );
-        let event_source = event_source_for!(
-            apps,
-            concat!("id = $id and ", changes_disabled_state!()),
-            [id, disabled_at]
-        );
+        let event_source =
+            event_source_for!(apps, "id = $id and {changes_disabled_state}", [id, disabled_at]);
         let change = Change::new(events, [], event_source).and(update);
         self.update(change.invalidating(Invalidation::App(id))).await
     }
@@ -255,10 +270,14 @@ impl Store {
         previous_until: Option<Timestamp>,
     ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
-            "update apps set secret = $secret, \
-             previous_secret_until = cast($previous_until as bigint), previous_secret = \
-             case when cast($previous_until as bigint) is null then null else secret end \
-             where id = $id returning id",
+            r"
+                update apps
+                set secret = $secret, previous_secret_until = cast($previous_until as bigint),
+                    previous_secret = case when cast($previous_until as bigint) is null then
+                    null else secret end
+                where id = $id
+                returning id
+            ",
             [id, secret, previous_until]
         );
         let change = Change::new(events, update, app_event_source(id))
@@ -275,12 +294,16 @@ fn insert_app_statement(stored_app: &StoredApp) -> Statement {
     let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
     let previous = stored_app.secrets.previous;
     sql!(
-        "insert into apps (id, client_id, secret, previous_secret, previous_secret_until, \
-         name, website, redirect_uris, scopes, auth_method, grant_types, registered_by, issuer, \
-         created_at, used_at, last_used_at, disabled_at) values ($id, $client_id, $secret, \
-         $previous_secret, $previous_until, $name, $website, $redirect_uris, $scopes, \
-         $auth_method, $grant_types, $registered_by, $issuer, $created_at, $retained_at, \
-         $last_used_at, $disabled_at) on conflict do nothing returning id",
+        r"
+            insert into apps (id, client_id, secret, previous_secret, previous_secret_until,
+                name, website, redirect_uris, scopes, auth_method, grant_types, registered_by,
+                issuer, created_at, used_at, last_used_at, disabled_at)
+            values ($id, $client_id, $secret, $previous_secret, $previous_until, $name,
+                $website, $redirect_uris, $scopes, $auth_method, $grant_types, $registered_by,
+                $issuer, $created_at, $retained_at, $last_used_at, $disabled_at)
+            on conflict do nothing
+            returning id
+        ",
         [
             id = *id,
             client_id = client_id.as_str(),

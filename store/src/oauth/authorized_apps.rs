@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use crate::cache::Invalidation;
 use crate::engine::{Statement, from_row, read_rows, sql};
 use crate::error::StoreError;
-use crate::oauth::grants::has_valid_token;
 use crate::store::event_source::{EventSource, event_source};
 use crate::store::{Change, Store};
 
@@ -31,10 +30,7 @@ pub struct AuthorizedApp {
     pub since: Timestamp,
 }
 
-from_row!(AuthorizedApp, app_columns {
-    app_id = "p.id", client_id = "p.client_id", registered_by = "p.registered_by", name = "p.name",
-    website = "p.website", scopes = "grants.scopes", since = "min(grants.created_at)"
-});
+from_row!(AuthorizedApp { app_id, client_id, registered_by, name, website, scopes, since });
 
 impl Store {
     /// Returns the enabled apps with an active grant from `account`, in order of id.
@@ -44,14 +40,17 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<AuthorizedApp>, StoreError> {
         let select = sql!(
-            concat!(
-                "select ",
-                app_columns!(),
-                " from grants join apps p on p.id = grants.app_id \
-                 where grants.account_id = $account and p.disabled_at is null and ",
-                has_valid_token!(""),
-                " group by p.id, grants.scopes order by p.id, grants.scopes"
-            ),
+            r"
+                select p.id, p.client_id, p.registered_by, p.name, p.website, grants.scopes,
+                    min(grants.created_at)
+                from grants
+                join apps p on p.id = grants.app_id
+                where grants.account_id = $account
+                  and p.disabled_at is null
+                  and {has_valid_token}
+                group by p.id, grants.scopes
+                order by p.id, grants.scopes
+            ",
             [account, now]
         );
         let mut apps: Vec<AuthorizedApp> = Vec::new();
@@ -102,11 +101,24 @@ pub(crate) fn revocation_event_source(
 ) -> EventSource {
     event_source!(
         each app,
-        "account_id, app_id, count(*) as number from tokens where account_id = $account \
-         and (cast($app as bigint) is null or app_id = $app) and revoked_at is null \
-         and (expires_at is null or expires_at > $now) \
-         and (cast($version as bigint) is null or exists (select 1 from accounts \
-         where id = $account and credential_version = $version)) group by account_id, app_id",
+        r"
+            account_id, app_id, count(*) as number
+            from tokens
+            where account_id = $account
+              and (cast($app as bigint) is null or app_id = $app)
+              and revoked_at is null
+              and (expires_at is null or expires_at > $now)
+              and (
+                  cast($version as bigint) is null
+                    or exists (
+                        select 1
+                        from accounts
+                        where id = $account
+                          and credential_version = $version
+                    )
+              )
+            group by account_id, app_id
+        ",
         [account, app, version, now]
     )
 }
@@ -127,24 +139,59 @@ pub(crate) fn add_access_revocation(
 ) -> Change<'_> {
     change
         .and(sql!(
-            "delete from grants where account_id = $account \
-             and (cast($app as bigint) is null or app_id = $app) \
-             and (cast($version as bigint) is null or exists (select 1 from accounts \
-             where id = $account and credential_version = $version))",
+            r"
+                delete from grants
+                where account_id = $account
+                  and (cast($app as bigint) is null or app_id = $app)
+                  and (
+                      cast($version as bigint) is null
+                        or exists (
+                            select 1
+                            from accounts
+                            where id = $account
+                              and credential_version = $version
+                        )
+                  )
+            ",
             [account, app, version]
         ))
         .and(sql!(
-            "delete from codes where expires_at > $now and account_id = $account \
-             and (cast($app as bigint) is null or app_id = $app) and used_at is null \
-             and (cast($version as bigint) is null or exists (select 1 from accounts \
-             where id = $account and credential_version = $version))",
+            r"
+                delete from codes
+                where expires_at > $now
+                  and account_id = $account
+                  and (cast($app as bigint) is null or app_id = $app)
+                  and used_at is null
+                  and (
+                      cast($version as bigint) is null
+                        or exists (
+                            select 1
+                            from accounts
+                            where id = $account
+                              and credential_version = $version
+                        )
+                  )
+            ",
             [account, app, now, version]
         ))
         .and(sql!(
-            "update tokens set revoked_at = $now where account_id = $account \
-             and (cast($app as bigint) is null or app_id = $app) and revoked_at is null \
-             and (cast($version as bigint) is null or exists (select 1 from accounts \
-             where id = $account and credential_version = $version)) returning expires_at",
+            r"
+                update tokens
+                set revoked_at = $now
+                where account_id = $account
+                  and (cast($app as bigint) is null or app_id = $app)
+                  and revoked_at is null
+                  and (
+                      cast($version as bigint) is null
+                        or exists (
+                            select 1
+                            from accounts
+                            where id = $account
+                              and credential_version = $version
+                        )
+                  )
+                returning expires_at
+            ",
             [account, app, now, version]
         ))
         .invalidating(Invalidation::Account(account))

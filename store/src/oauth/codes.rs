@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{FromRow, Grouping, Row, from_row, sql};
 use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
-use crate::oauth::grants::{NewGrant, existing_or_new_grant_id};
+use crate::oauth::grants::NewGrant;
 use crate::oauth::tokens::token_event_source;
 use crate::store::event_source::event_source_for;
 use crate::store::new_rows::RowOwner;
@@ -67,7 +67,7 @@ struct RedeemedCode {
     app_id: i64,
 }
 
-from_row!(RedeemedCode, redeemed_columns { token, account_id, app_id });
+from_row!(RedeemedCode { token, account_id, app_id });
 
 /// The stored form of a [`Binding`].
 #[derive(Serialize, Deserialize)]
@@ -96,8 +96,11 @@ pub(crate) fn binding_from_json(text: &str) -> Option<Binding> {
 }
 
 /// The statement that finds a code, redeemed or not.
-const SELECT_CODE: &str = "select digest, app_id, account_id, scopes, binding, expires_at, token \
-                           from codes where lookup = $lookup";
+const SELECT_CODE: &str = r"
+    select digest, app_id, account_id, scopes, binding, expires_at, token
+    from codes
+    where lookup = $lookup
+";
 
 impl FromRow for StoredCode {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
@@ -135,22 +138,36 @@ impl Store {
             pending_until: grant.expires_at,
         };
         let insert = sql!(
-            concat!(
-                "insert into codes \
-                 (lookup, digest, app_id, account_id, scopes, binding, expires_at, grant_id) \
-                 select cast($lookup as text), cast($digest as text), cast($app_id as bigint), \
-                 account_id, cast($scopes as text), cast($binding as text), cast($expires_at as \
-                 bigint), ",
-                existing_or_new_grant_id!(),
-                " from sessions where lookup = $session and account_id = $account_id \
-                 and exists (select 1 from accounts where id = $account_id \
-                 and disabled_at is null and credential_version = sessions.credential_version) \
-                 and exists (select 1 from apps where id = $app_id \
-                 and disabled_at is null) and (cast($implied_at as bigint) is null or exists \
-                 (select 1 from tokens where account_id = $account_id and app_id = $app_id \
-                 and revoked_at is null and (expires_at is null or expires_at > $implied_at))) \
-                 returning lookup"
-            ),
+            r"
+                insert into codes (lookup, digest, app_id, account_id, scopes, binding,
+                    expires_at, grant_id)
+                select cast($lookup as text), cast($digest as text), cast($app_id as bigint),
+                    account_id, cast($scopes as text), cast($binding as text),
+                    cast($expires_at as bigint), {existing_or_new_grant_id}
+                from sessions
+                where lookup = $session
+                  and account_id = $account_id
+                  and exists (
+                      select 1
+                      from accounts
+                      where id = $account_id
+                        and disabled_at is null
+                        and credential_version = sessions.credential_version
+                  )
+                  and exists (select 1 from apps where id = $app_id and disabled_at is null)
+                  and (
+                      cast($implied_at as bigint) is null
+                        or exists (
+                            select 1
+                            from tokens
+                            where account_id = $account_id
+                              and app_id = $app_id
+                              and revoked_at is null
+                              and (expires_at is null or expires_at > $implied_at)
+                        )
+                  )
+                returning lookup
+            ",
             [
                 lookup = secret.lookup_key,
                 digest = secret.digest,
@@ -193,26 +210,43 @@ impl Store {
         expires_at: Option<Timestamp>,
     ) -> Result<(), RedeemError> {
         let redeem = sql!(
-            "update codes set used_at = $now, token = $lookup where lookup = $code \
-             and used_at is null and expires_at > $now and exists (select 1 from accounts a \
-             where a.id = codes.account_id and a.disabled_at is null) and exists \
-             (select 1 from apps p where p.id = codes.app_id and p.disabled_at is null)",
+            r"
+                update codes
+                set used_at = $now, token = $lookup
+                where lookup = $code
+                  and used_at is null
+                  and expires_at > $now
+                  and exists (
+                      select 1
+                      from accounts a
+                      where a.id = codes.account_id
+                        and a.disabled_at is null
+                  )
+                  and exists (
+                      select 1
+                      from apps p
+                      where p.id = codes.app_id
+                        and p.disabled_at is null
+                  )
+            ",
             [code, now, lookup = token.lookup_key]
         );
         // The token's lookup key is new, so the code's row has it only if this call redeemed the
         // code.
         let insert = sql!(
-            "insert into tokens \
-             (lookup, digest, app_id, account_id, scopes, created_at, expires_at, grant_id) \
-             select token, cast($digest as text), app_id, account_id, scopes, used_at, \
-             cast($expires_at as bigint), grant_id from codes \
-             where lookup = $code and token = $lookup",
+            r"
+                insert into tokens (lookup, digest, app_id, account_id, scopes, created_at,
+                    expires_at, grant_id)
+                select token, cast($digest as text), app_id, account_id, scopes, used_at,
+                    cast($expires_at as bigint), grant_id
+                from codes
+                where lookup = $code
+                  and token = $lookup
+            ",
             [code, lookup = token.lookup_key, digest = token.digest, expires_at]
         );
-        let select = sql!(
-            concat!("select ", redeemed_columns!(), " from codes where lookup = $code"),
-            [code]
-        );
+        let select =
+            sql!("select token, account_id, app_id from codes where lookup = $code", [code]);
         let change =
             Change::new(events, [redeem, insert, select], token_event_source(token.lookup_key));
         let [_, _, code_rows] = self.write_rows(change.with_grouping(Grouping::Code(code))).await?;

@@ -31,30 +31,6 @@ pub(crate) struct NewGrant<'a> {
     pub(crate) pending_until: Timestamp,
 }
 
-/// SQL expression: the id of the existing grant for a new code or token, or a new id.
-macro_rules! existing_or_new_grant_id {
-    () => {
-        "coalesce((select min(id) from grants where account_id = $account_id \
-         and app_id = $app_id and scopes = $granted_scopes and redirect_uri = $granted_uri \
-         and device_id = $device_id), $lookup)"
-    };
-}
-pub(crate) use existing_or_new_grant_id;
-
-/// SQL condition: a row of `grants` has a valid token that also meets `$conditions`.
-macro_rules! has_valid_token {
-    ($conditions:literal) => {
-        concat!(
-            "exists (select 1 from tokens t where t.account_id = grants.account_id \
-             and t.app_id = grants.app_id and t.grant_id = grants.id and t.revoked_at is null \
-             and (t.expires_at is null or t.expires_at > $now)",
-            $conditions,
-            ")"
-        )
-    };
-}
-pub(crate) use has_valid_token;
-
 /// Two statements that follow the insertion of a code or token, and have an effect only if it was
 /// inserted: the first sets [`StoredApp::retained_at`](crate::cache::StoredApp::retained_at), so that
 /// retention never deletes the app, and the second inserts the grant.
@@ -66,32 +42,44 @@ macro_rules! retain_app_and_insert_grant {
     ($grant:ident, $table:literal) => {
         [
             sql!(
-                concat!(
-                    "update apps set used_at = $now where id = $app_id and used_at is null \
-                     and exists (select 1 from ",
-                    $table,
-                    " where lookup = $lookup)"
-                ),
-                [app_id = $grant.app_id, lookup = $grant.lookup_key, now = $grant.created_at]
+                r"
+                    update apps
+                    set used_at = $now
+                    where id = $app_id
+                      and used_at is null
+                      and exists (select 1 from {table} where lookup = $lookup)
+                ",
+                [app_id = $grant.app_id, lookup = $grant.lookup_key, now = $grant.created_at],
+                { table = $table }
             ),
             sql!(
-                concat!(
-                    "insert into grants (account_id, app_id, id, scopes, redirect_uri, device_id, \
-                     device_name, created_at, pending_until) select account_id, app_id, grant_id, \
-                     cast($granted_scopes as text), cast($granted_uri as text), \
-                     cast($device_id as text), cast($device_name as text), cast($now as bigint), \
-                     cast($pending_until as bigint) from ",
-                    $table,
-                    " where lookup = $lookup on conflict (account_id, app_id, id) do update set \
-                     created_at = case when ",
-                    has_valid_token!(" and t.lookup <> $lookup"),
-                    " then grants.created_at else excluded.created_at end, \
-                     device_name = case when ",
-                    has_valid_token!(" and t.lookup <> $lookup"),
-                    " then grants.device_name else excluded.device_name end, \
-                     pending_until = case when grants.pending_until > excluded.pending_until \
-                     then grants.pending_until else excluded.pending_until end"
-                ),
+                r"
+                    insert into grants (
+                        account_id, app_id, id, scopes, redirect_uri, device_id, device_name,
+                        created_at, pending_until
+                    )
+                    select
+                        account_id, app_id, grant_id, cast($granted_scopes as text),
+                        cast($granted_uri as text), cast($device_id as text),
+                        cast($device_name as text), cast($now as bigint),
+                        cast($pending_until as bigint)
+                    from {table}
+                    where lookup = $lookup
+                    on conflict (account_id, app_id, id) do update
+                    set created_at = case
+                            when {has_other_valid_token} then grants.created_at
+                            else excluded.created_at
+                        end,
+                        device_name = case
+                            when {has_other_valid_token} then grants.device_name
+                            else excluded.device_name
+                        end,
+                        pending_until = case
+                            when grants.pending_until > excluded.pending_until
+                            then grants.pending_until
+                            else excluded.pending_until
+                        end
+                ",
                 [
                     lookup = $grant.lookup_key,
                     granted_scopes = $grant.sorted_scopes(),
@@ -100,7 +88,8 @@ macro_rules! retain_app_and_insert_grant {
                     device_name = $grant.device.and_then(Device::name),
                     now = $grant.created_at,
                     pending_until = $grant.pending_until
-                ]
+                ],
+                { table = $table }
             ),
         ]
     };
@@ -155,11 +144,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<Grant>, StoreError> {
         let select = sql!(
-            concat!(
-                "select scopes, redirect_uri from grants where account_id = $account_id \
-                 and app_id = $app_id and ",
-                has_valid_token!("")
-            ),
+            r"
+                select scopes, redirect_uri
+                from grants
+                where account_id = $account_id
+                  and app_id = $app_id
+                  and {has_valid_token}
+            ",
             [account_id, app_id, now]
         );
         self.read_all(select).await
@@ -171,9 +162,15 @@ impl Store {
         lookup_key: LookupKey,
     ) -> Result<Option<String>, StoreError> {
         let select = sql!(
-            "select g.device_id from tokens t join grants g on g.account_id = t.account_id \
-             and g.app_id = t.app_id and g.id = t.grant_id where t.lookup = $lookup \
-             and g.device_id <> ''",
+            r"
+                select g.device_id
+                from tokens t
+                join grants g on g.account_id = t.account_id
+                  and g.app_id = t.app_id
+                  and g.id = t.grant_id
+                where t.lookup = $lookup
+                  and g.device_id <> ''
+            ",
             [lookup = lookup_key]
         );
         self.read_one(select).await

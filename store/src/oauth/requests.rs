@@ -40,12 +40,6 @@ fn parameters_from_json(text: &str) -> Option<Pairs> {
     (json.version == 1).then_some(json.parameters)
 }
 
-macro_rules! request_columns {
-    () => {
-        "app_id, browser, account_id, parameters, expires_at, came_from"
-    };
-}
-
 /// Reads a request and the cookie that its browser had before the last sign-in or sign-out.
 impl FromRow for (StoredRequest, Option<HashedSecret>) {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
@@ -70,14 +64,24 @@ impl Store {
         request: &StoredRequest,
     ) -> Result<WriteOutcome, StoreError> {
         let insert = sql!(
-            "insert into requests (lookup, digest, app_id, browser, account_id, parameters, \
-             expires_at) select cast($lookup as text), cast($digest as text), \
-             cast($app_id as bigint), cast($browser as text), cast($account_id as bigint), \
-             cast($parameters as text), cast($expires_at as bigint) \
-             where exists (select 1 from apps where id = $app_id and disabled_at is null) \
-             and (cast($account_id as bigint) is null \
-             or exists (select 1 from accounts where id = $account_id and disabled_at is null)) \
-             returning lookup",
+            r"
+                insert into requests (lookup, digest, app_id, browser, account_id, parameters,
+                    expires_at)
+                select cast($lookup as text), cast($digest as text), cast($app_id as bigint),
+                    cast($browser as text), cast($account_id as bigint),
+                    cast($parameters as text), cast($expires_at as bigint)
+                where exists (select 1 from apps where id = $app_id and disabled_at is null)
+                  and (
+                      cast($account_id as bigint) is null
+                        or exists (
+                            select 1
+                            from accounts
+                            where id = $account_id
+                              and disabled_at is null
+                        )
+                  )
+                returning lookup
+            ",
             [
                 lookup = handle.lookup_key,
                 digest = handle.digest,
@@ -95,8 +99,15 @@ impl Store {
     /// Deletes the oldest requests beyond `max_count`.
     pub async fn trim_requests(&self, max_count: usize) -> Result<(), StoreError> {
         let delete = sql!(
-            "delete from requests where (expires_at, lookup) <= (select expires_at, lookup \
-             from requests order by expires_at desc, lookup desc limit 1 offset $max_count)",
+            r"
+                delete from requests
+                where (expires_at, lookup) <= (
+                    select expires_at, lookup
+                    from requests
+                    order by expires_at desc, lookup desc
+                    limit 1 offset $max_count
+                )
+            ",
             [max_count = i64::try_from(max_count).unwrap_or(i64::MAX)]
         );
         self.write(Change::unaudited(delete)).await.map(drop)
@@ -111,11 +122,12 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<StoredRequest>, StoreError> {
         let select = sql!(
-            concat!(
-                "select digest, ",
-                request_columns!(),
-                " from requests where lookup = $lookup and expires_at > $now"
-            ),
+            r"
+                select digest, {request_columns}
+                from requests
+                where lookup = $lookup
+                  and expires_at > $now
+            ",
             [lookup = handle.lookup_key, now]
         );
         let row: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
@@ -140,12 +152,22 @@ impl Store {
             return Ok(WriteOutcome::NotFound);
         }
         let update = sql!(
-            "update requests set browser = $new_cookie, came_from = $old_cookie, \
-             account_id = $account_id \
-             where lookup = $lookup and (browser = $old_cookie or came_from = $old_cookie) \
-             and (cast($account_id as bigint) is null \
-             or exists (select 1 from accounts where id = $account_id and disabled_at is null)) \
-             returning lookup",
+            r"
+                update requests
+                set browser = $new_cookie, came_from = $old_cookie, account_id = $account_id
+                where lookup = $lookup
+                  and (browser = $old_cookie or came_from = $old_cookie)
+                  and (
+                      cast($account_id as bigint) is null
+                        or exists (
+                            select 1
+                            from accounts
+                            where id = $account_id
+                              and disabled_at is null
+                        )
+                  )
+                returning lookup
+            ",
             [lookup = handle.lookup_key, old_cookie, new_cookie, account_id]
         );
         self.update(Change::unaudited(update)).await
@@ -165,11 +187,13 @@ impl Store {
             return Ok(None);
         }
         let delete = sql!(
-            concat!(
-                "delete from requests where lookup = $lookup and browser = $browser \
-                 and expires_at > $now returning ",
-                request_columns!()
-            ),
+            r"
+                delete from requests
+                where lookup = $lookup
+                  and browser = $browser
+                  and expires_at > $now
+                returning {request_columns}
+            ",
             [lookup = handle.lookup_key, browser = browser_cookie, now]
         );
         let event_source = event_source_for!(

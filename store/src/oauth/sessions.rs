@@ -41,15 +41,9 @@ pub struct SessionSummary {
     pub last_used_at: Option<Timestamp>,
 }
 
-from_row!(SessionSummary, session_summary_columns {
-    count = "count(*)", last_used_at = "max(seen_at)"
-});
+from_row!(SessionSummary { count, last_used_at });
 
-from_row!(Session, session_columns {
-    account_id = "s.account_id", created_at = "s.created_at", seen_at = "s.seen_at",
-    expires_at = "s.expires_at", lang = "s.lang", browser = "s.browser",
-    address = "s.address"
-});
+from_row!(Session { account_id, created_at, seen_at, expires_at, lang, browser, address });
 
 /// A session of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,17 +63,7 @@ pub struct AccountSession {
     pub address: Option<String>,
 }
 
-from_row!(
-    AccountSession,
-    account_session_columns {
-        lookup_key = "lookup",
-        created_at,
-        seen_at,
-        expires_at,
-        browser,
-        address,
-    }
-);
+from_row!(AccountSession { lookup_key, created_at, seen_at, expires_at, browser, address });
 
 impl Store {
     /// Adds a session and records the sign-in, if the account still has the credential version that
@@ -92,12 +76,19 @@ impl Store {
         credential_version: i64,
     ) -> Result<SignInOutcome, StoreError> {
         let insert = sql!(
-            "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at, \
-             lang, browser, address, credential_version) select cast($lookup as text), \
-             cast($digest as text), id, cast($created_at as bigint), cast($seen_at as bigint), \
-             cast($expires_at as bigint), cast($lang as text), cast($browser as text), \
-             cast($address as text), credential_version from accounts where id = $account_id \
-             and credential_version = $credential_version and disabled_at is null returning lookup",
+            r"
+                insert into sessions (lookup, digest, account_id, created_at, seen_at,
+                    expires_at, lang, browser, address, credential_version)
+                select cast($lookup as text), cast($digest as text), id,
+                    cast($created_at as bigint), cast($seen_at as bigint),
+                    cast($expires_at as bigint), cast($lang as text), cast($browser as text),
+                    cast($address as text), credential_version
+                from accounts
+                where id = $account_id
+                  and credential_version = $credential_version
+                  and disabled_at is null
+                returning lookup
+            ",
             [
                 lookup = secret.lookup_key,
                 digest = secret.digest,
@@ -112,8 +103,12 @@ impl Store {
             ]
         );
         let record_sign_in = sql!(
-            "update accounts set signed_in_at = $created_at where id = $account_id \
-             and exists (select 1 from sessions where lookup = $lookup)",
+            r"
+                update accounts
+                set signed_in_at = $created_at
+                where id = $account_id
+                  and exists (select 1 from sessions where lookup = $lookup)
+            ",
             [
                 account_id = session.account_id,
                 created_at = session.created_at,
@@ -136,13 +131,15 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let select = sql!(
-            concat!(
-                "select s.digest, ",
-                session_columns!(),
-                " from sessions s join accounts a on a.id = s.account_id \
-                 and a.credential_version = s.credential_version where s.lookup = $lookup \
-                 and s.expires_at > $now"
-            ),
+            r"
+                select s.digest, s.account_id, s.created_at, s.seen_at, s.expires_at, s.lang,
+                    s.browser, s.address
+                from sessions s
+                join accounts a on a.id = s.account_id
+                  and a.credential_version = s.credential_version
+                where s.lookup = $lookup
+                  and s.expires_at > $now
+            ",
             [lookup = secret.lookup_key, now]
         );
         self.read_secret(secret, select).await
@@ -155,11 +152,12 @@ impl Store {
         now: Timestamp,
     ) -> Result<SessionSummary, StoreError> {
         let select = sql!(
-            concat!(
-                "select ",
-                session_summary_columns!(),
-                " from sessions where account_id = $account and expires_at > $now"
-            ),
+            r"
+                select count(*), max(seen_at)
+                from sessions
+                where account_id = $account
+                  and expires_at > $now
+            ",
             [account = account_id, now]
         );
         self.read_one(select).await?.ok_or(StoreError::Unreadable("count"))
@@ -173,8 +171,11 @@ impl Store {
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
         let update = sql!(
-            "update sessions set seen_at = $seen_at, expires_at = $expires_at \
-             where lookup = $lookup",
+            r"
+                update sessions
+                set seen_at = $seen_at, expires_at = $expires_at
+                where lookup = $lookup
+            ",
             [lookup = lookup_key, seen_at, expires_at]
         );
         self.write(Change::unaudited(update)).await.map(drop)
@@ -189,12 +190,14 @@ impl Store {
         limit: i64,
     ) -> Result<Vec<AccountSession>, StoreError> {
         self.read_all(sql!(
-            concat!(
-                "select ",
-                account_session_columns!(),
-                " from sessions where account_id = $account and expires_at > $now \
-                 order by seen_at desc, lookup limit $limit"
-            ),
+            r"
+                select lookup, created_at, seen_at, expires_at, browser, address
+                from sessions
+                where account_id = $account
+                  and expires_at > $now
+                order by seen_at desc, lookup
+                limit $limit
+            ",
             [account = account_id, now, limit]
         ))
         .await
@@ -213,8 +216,12 @@ impl Store {
             [lookup = lookup_key, account = account_id]
         );
         let delete = sql!(
-            "delete from sessions where lookup = $lookup and account_id = $account \
-             returning lookup",
+            r"
+                delete from sessions
+                where lookup = $lookup
+                  and account_id = $account
+                returning lookup
+            ",
             [lookup = lookup_key, account = account_id]
         );
         let change = Change::new(events, [], event_source).and(delete);
@@ -231,14 +238,23 @@ impl Store {
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let event_source = event_source!(
-            "account_id, cast(null as bigint) as app_id, count(*) as number from sessions \
-             where account_id = $account and lookup <> $kept_session and expires_at > $now \
-             group by account_id",
+            r"
+                account_id, cast(null as bigint) as app_id, count(*) as number
+                from sessions
+                where account_id = $account
+                  and lookup <> $kept_session
+                  and expires_at > $now
+                group by account_id
+            ",
             [account = account_id, kept_session, now]
         );
         let delete = sql!(
-            "delete from sessions where account_id = $account and lookup <> $kept_session \
-             returning expires_at",
+            r"
+                delete from sessions
+                where account_id = $account
+                  and lookup <> $kept_session
+                returning expires_at
+            ",
             [account = account_id, kept_session]
         );
         let change = Change::new(events, [], event_source).and(delete);

@@ -14,7 +14,7 @@ use crate::cache::{Invalidation, StoredToken};
 use crate::engine::{FromRow, Grouping, Row, Statement, sql};
 use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
-use crate::oauth::grants::{NewGrant, existing_or_new_grant_id};
+use crate::oauth::grants::NewGrant;
 use crate::store::event_source::{EventSource, event_source_for};
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, SignInOutcome, Store, WriteOutcome};
@@ -56,12 +56,16 @@ impl NewToken {
 /// The statement that finds a token with its app and its account. There is at most one. PostgreSQL
 /// cannot infer that, so without `limit` it would read the whole accounts table until it has
 /// statistics.
-pub(crate) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
-                                       a.disabled_at, t.scopes, t.created_at, t.expires_at, \
-                                       t.revoked_at, p.disabled_at, t.last_used_at from tokens t \
-                                       join apps p on p.id = t.app_id left join accounts a \
-                                       on a.id = t.account_id where t.lookup = $lookup \
-                                       and (t.account_id is null or a.id is not null) limit 1";
+pub(crate) const SELECT_TOKEN: &str = r"
+    select t.digest, t.app_id, a.id, a.name, a.role, a.disabled_at, t.scopes, t.created_at,
+        t.expires_at, t.revoked_at, p.disabled_at, t.last_used_at
+    from tokens t
+    join apps p on p.id = t.app_id
+    left join accounts a on a.id = t.account_id
+    where t.lookup = $lookup
+      and (t.account_id is null or a.id is not null)
+    limit 1
+";
 
 impl FromRow for StoredToken {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
@@ -139,8 +143,12 @@ impl Store {
             return Ok(SignInOutcome::Rejected);
         };
         let record_sign_in = sql!(
-            "update accounts set signed_in_at = $created_at where id = $account_id \
-             and exists (select 1 from tokens where lookup = $lookup)",
+            r"
+                update accounts
+                set signed_in_at = $created_at
+                where id = $account_id
+                  and exists (select 1 from tokens where lookup = $lookup)
+            ",
             [account_id, created_at = token.created_at, lookup = token.secret.lookup_key]
         );
         let [mark_app_authorized, insert_grant] = token.grant().token_grant_statements();
@@ -155,11 +163,22 @@ impl Store {
             Change::new(events, statements, token_event_source(token.secret.lookup_key));
         if let Some(device) = &token.device {
             let revoke_earlier = sql!(
-                "update tokens set revoked_at = $created_at where account_id = $account_id \
-                 and app_id = $app_id and revoked_at is null and lookup <> $lookup and grant_id in \
-                 (select id from grants where account_id = $account_id and app_id = $app_id \
-                 and device_id = $device_id) and exists (select 1 from tokens \
-                 where lookup = $lookup)",
+                r"
+                    update tokens
+                    set revoked_at = $created_at
+                    where account_id = $account_id
+                      and app_id = $app_id
+                      and revoked_at is null
+                      and lookup <> $lookup
+                      and grant_id in (
+                          select id
+                          from grants
+                          where account_id = $account_id
+                            and app_id = $app_id
+                            and device_id = $device_id
+                      )
+                      and exists (select 1 from tokens where lookup = $lookup)
+                ",
                 [
                     lookup = token.secret.lookup_key,
                     account_id,
@@ -221,8 +240,12 @@ impl Store {
             [lookup = lookup_key]
         );
         let update = sql!(
-            "update tokens set revoked_at = coalesce(revoked_at, $now) where lookup = $lookup \
-             returning lookup",
+            r"
+                update tokens
+                set revoked_at = coalesce(revoked_at, $now)
+                where lookup = $lookup
+                returning lookup
+            ",
             [lookup = lookup_key, now]
         );
         let change = Change::new(events, [], event_source)
@@ -233,19 +256,21 @@ impl Store {
 }
 
 /// The statement that inserts a token of a grant, if its app exists and is not disabled, and
-/// `$conditions` hold.
+/// `$condition` holds.
 macro_rules! insert_token_if {
-    ($token:ident, $grant_id:expr, $conditions:literal $(, $name:ident $(= $value:expr)?)*) => {
+    ($token:ident, $grant_id:expr, $condition:literal $(, $name:ident $(= $value:expr)?)*) => {
         sql!(
-            concat!(
-                "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, \
-                 expires_at, grant_id) select cast($lookup as text), cast($digest as text), \
-                 cast($app_id as bigint), cast($account_id as bigint), cast($scopes as text), \
-                 cast($created_at as bigint), cast($expires_at as bigint), ",
-                $grant_id,
-                " where exists (select 1 from apps where id = $app_id and disabled_at is null)",
-                $conditions
-            ),
+            r"
+                insert into tokens (
+                    lookup, digest, app_id, account_id, scopes, created_at, expires_at, grant_id
+                )
+                select
+                    cast($lookup as text), cast($digest as text), cast($app_id as bigint),
+                    cast($account_id as bigint), cast($scopes as text), cast($created_at as bigint),
+                    cast($expires_at as bigint), {grant_id}
+                where exists (select 1 from apps where id = $app_id and disabled_at is null)
+                  and {condition}
+            ",
             [
                 lookup = $token.secret.lookup_key,
                 digest = $token.secret.digest,
@@ -255,7 +280,8 @@ macro_rules! insert_token_if {
                 created_at = $token.created_at,
                 expires_at = $token.expires_at
                 $(, $name $(= $value)?)*
-            ]
+            ],
+            {grant_id = $grant_id, condition = $condition}
         )
     };
 }
@@ -270,21 +296,34 @@ macro_rules! insert_token_if {
 fn insert_token_statement(token: &NewToken, credential_version: Option<i64>) -> Statement {
     let grant = token.grant();
     let insert = match (token.account_id, credential_version) {
-        (None, None) => insert_token_if!(token, "null", ""),
+        (None, None) => insert_token_if!(token, "null", "true"),
         (Some(_), None) => insert_token_if!(
             token,
-            existing_or_new_grant_id!(),
-            " and exists (select 1 from accounts where id = $account_id \
-             and disabled_at is null)",
+            "{existing_or_new_grant_id}",
+            r"
+                exists (
+                    select 1
+                    from accounts
+                    where id = $account_id
+                      and disabled_at is null
+                )
+            ",
             granted_scopes = grant.sorted_scopes(),
             granted_uri = grant.redirect_uri(),
             device_id = grant.device_id()
         ),
         (_, Some(credential_version)) => insert_token_if!(
             token,
-            existing_or_new_grant_id!(),
-            " and exists (select 1 from accounts where id = $account_id \
-             and credential_version = $credential_version and disabled_at is null)",
+            "{existing_or_new_grant_id}",
+            r"
+                exists (
+                    select 1
+                    from accounts
+                    where id = $account_id
+                      and credential_version = $credential_version
+                      and disabled_at is null
+                )
+            ",
             granted_scopes = grant.sorted_scopes(),
             granted_uri = grant.redirect_uri(),
             device_id = grant.device_id(),

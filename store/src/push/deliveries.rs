@@ -20,10 +20,9 @@ pub use self::claim::{ClaimedDelivery, DeliveryKey};
 pub use self::finish::{AttemptRecord, DeliveryResult};
 pub use self::log::{DeliveryOutcome, LaneBacklog, LoggedDelivery, QueueStatus};
 use crate::engine::{
-    CHUNK_LEN, FromValue, Statement, Value, in_list, pad_list, read_rows, sql, values,
+    CHUNK_LEN, FromValue, Statement, Value, list_sql, numbered_sql, read_rows, sql, values,
 };
 use crate::error::StoreError;
-use crate::push::receivers::is_live;
 use crate::store::event_source::new_id;
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, Store, to_json};
@@ -106,9 +105,12 @@ impl Store {
             change = change.and(insert_statement(&INSERT_ONE, message, row, now)?);
         }
         let insert_message = sql!(
-            "insert into messages (id, content, created_at) select cast($id as text), \
-             cast($content as text), cast($now as bigint) where exists (select 1 from deliveries \
-             where message_id = $id) on conflict (id) do nothing",
+            r"
+                insert into messages (id, content, created_at)
+                select cast($id as text), cast($content as text), cast($now as bigint)
+                where exists (select 1 from deliveries where message_id = $id)
+                on conflict (id) do nothing
+            ",
             [id = message.id.as_str(), content = message.content.as_str(), now]
         );
         let inserted_rows = self.write(change.and(insert_message)).await?;
@@ -137,15 +139,17 @@ impl Store {
         let accounts: Vec<i64> = accounts.into_iter().collect();
         let mut full_receivers = HashSet::new();
         for chunk in accounts.chunks(CHUNK_LEN) {
-            let mut values = Vec::from(pad_list(chunk));
-            values.push(MAX_WAITING_PER_RECEIVER.into());
-            let select = Statement::new(
-                in_list!(
-                    "select account_id, receiver_id from deliveries where outcome is null \
-                     and account_id",
-                    " group by account_id, receiver_id having count(*) >= $51"
-                ),
-                values,
+            let select = list_sql!(
+                chunk,
+                r"
+                    select account_id, receiver_id
+                    from deliveries
+                    where finished_at is null
+                      and account_id in ({list})
+                    group by account_id, receiver_id
+                    having count(*) >= $max_waiting
+                ",
+                [max_waiting = MAX_WAITING_PER_RECEIVER]
             );
             for mut row in self.engine.read(select).await? {
                 full_receivers.insert((row.take()?, row.take()?));
@@ -158,10 +162,8 @@ impl Store {
     async fn count_stored_before(&self, keys: &[&str]) -> Result<usize, StoreError> {
         let mut count = 0;
         for chunk in keys.chunks(CHUNK_LEN) {
-            let select = Statement::new(
-                in_list!("select id from deliveries where dedup_key", ""),
-                pad_list(chunk).into(),
-            );
+            let select =
+                list_sql!(chunk, "select id from deliveries where dedup_key in ({list})", []);
             count += self.engine.read(select).await?.len();
         }
         Ok(count)
@@ -202,14 +204,25 @@ fn insert_sql(count: usize) -> String {
 }
 
 /// The statement that inserts the deliveries of the table `new`.
-const INSERT_NEW: &str = concat!(
-    "insert into deliveries (id, dedup_key, account_id, receiver_id, origin, message_id, event_id, \
-     details, created_at, expires_at, due_at) select n.id, n.dedup_key, n.account_id, \
-     n.receiver_id, r.origin, cast($1 as text), n.event_id, n.details, cast($2 as bigint), \
-     n.expires_at, cast($2 as bigint) from new n join receivers r on r.account_id = n.account_id \
-     and r.id = n.receiver_id where ",
-    is_live!("$2"),
-    " order by n.dedup_key on conflict (dedup_key) do nothing returning dedup_key"
+const INSERT_NEW: &str = numbered_sql!(
+    0,
+    r"
+        insert into deliveries (
+            id, dedup_key, account_id, receiver_id, origin, message_id, event_id, details,
+            created_at, expires_at, due_at
+        )
+        select
+            n.id, n.dedup_key, n.account_id, n.receiver_id, r.origin, cast($message as text),
+            n.event_id, n.details, cast($now as bigint), n.expires_at, cast($now as bigint)
+        from new n
+        join receivers r on r.account_id = n.account_id and r.id = n.receiver_id
+        where {is_live}
+        order by n.dedup_key
+        on conflict (dedup_key) do nothing
+        returning dedup_key
+    ",
+    [message, now],
+    {}
 );
 
 /// A row of a new delivery.

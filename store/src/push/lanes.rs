@@ -15,17 +15,7 @@ pub struct Lane {
     pub failures: i64,
 }
 
-/// SQL condition: a lane is paused. A pause that is longer than any server can request is ignored:
-/// it was stored by a node whose clock was wrong.
-macro_rules! is_paused {
-    () => {
-        "(paused_until > $now and paused_until <= $now + 90000)"
-    };
-}
-
-pub(crate) use is_paused;
-
-from_row!(Lane, lane_columns { paused_until, failures });
+from_row!(Lane { paused_until, failures });
 
 impl Store {
     /// Pauses a lane and stores the number of its failures, unless another node has paused it for
@@ -37,11 +27,14 @@ impl Store {
         failures: i64,
     ) -> Result<(), StoreError> {
         let upsert = sql!(
-            "insert into lanes (origin, paused_until, failures) \
-             values ($origin, $until, $failures) on conflict (origin) do update \
-             set paused_until = excluded.paused_until, failures = excluded.failures \
-             where lanes.paused_until not between excluded.paused_until \
-             and excluded.paused_until + 90000",
+            r"
+                insert into lanes (origin, paused_until, failures)
+                values ($origin, $until, $failures)
+                on conflict (origin) do update
+                set paused_until = excluded.paused_until, failures = excluded.failures
+                where lanes.paused_until not between excluded.paused_until and
+                    excluded.paused_until + 90000
+            ",
             [origin, until, failures]
         );
         self.write(Change::unaudited(upsert)).await.map(drop)
@@ -50,11 +43,12 @@ impl Store {
     /// Returns the state of a lane; `None` if no failure is stored.
     pub async fn lane(&self, origin: &str) -> Result<Option<Lane>, StoreError> {
         self.read_one(sql!(
-            concat!(
-                "select ",
-                lane_columns!(),
-                " from lanes where origin = $origin and (paused_until > 0 or failures > 0)"
-            ),
+            r"
+                select paused_until, failures
+                from lanes
+                where origin = $origin
+                  and (paused_until > 0 or failures > 0)
+            ",
             [origin]
         ))
         .await
@@ -63,11 +57,13 @@ impl Store {
     /// Resets the number of a lane's failures, unless a different node has paused the lane.
     pub async fn clear_lane(&self, origin: &str, now: Timestamp) -> Result<(), StoreError> {
         let update = sql!(
-            concat!(
-                "update lanes set paused_until = 0, failures = 0 where origin = $origin \
-                 and (paused_until > 0 or failures > 0) and not ",
-                is_paused!()
-            ),
+            r"
+                update lanes
+                set paused_until = 0, failures = 0
+                where origin = $origin
+                  and (paused_until > 0 or failures > 0)
+                  and not {is_paused}
+            ",
             [origin, now]
         );
         self.write(Change::unaudited(update)).await.map(drop)
@@ -77,8 +73,12 @@ impl Store {
 /// Returns the statement that locks a lane for the rest of a transaction.
 pub(crate) fn lock_lane_statement(origin: &str) -> Statement {
     sql!(
-        "insert into lanes (origin, paused_until, failures) values ($origin, 0, 0) \
-         on conflict (origin) do update set failures = lanes.failures",
+        r"
+            insert into lanes (origin, paused_until, failures)
+            values ($origin, 0, 0)
+            on conflict (origin) do update
+            set failures = lanes.failures
+        ",
         [origin]
     )
 }

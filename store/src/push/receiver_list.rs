@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::engine::{FromRow, Row, from_row, sql};
 use crate::error::StoreError;
-use crate::push::receivers::{StoredReceiver, is_live, receiver_columns};
+use crate::push::receivers::StoredReceiver;
 use crate::store::Store;
 
 /// A receiver with the names of its account and app.
@@ -79,19 +79,21 @@ pub struct ReceiverOwner {
     pub account: String,
 }
 
-from_row!(ReceiverOwner, owner_columns { account_id = "r.account_id", account = "n.name" });
+from_row!(ReceiverOwner { account_id, account });
 
 impl Store {
     /// Returns the accounts that have a receiver with this id: rarely more than one, because ids
     /// are random.
     pub async fn receiver_owners(&self, id: i64) -> Result<Vec<ReceiverOwner>, StoreError> {
         self.read_all(sql!(
-            concat!(
-                "select ",
-                owner_columns!(),
-                " from receivers r join accounts n on n.id = r.account_id where r.id = $id \
-                 order by r.account_id limit 100"
-            ),
+            r"
+                select r.account_id, n.name
+                from receivers r
+                join accounts n on n.id = r.account_id
+                where r.id = $id
+                order by r.account_id
+                limit 100
+            ",
             [id]
         ))
         .await
@@ -122,18 +124,21 @@ impl Store {
         let first_account = account_id.unwrap_or(after_account);
         let last_account = account_id.unwrap_or(i64::MAX);
         self.read_all(sql!(
-            concat!(
-                "select ",
-                receiver_columns!(),
-                ", n.name, (select p.name from tokens t join apps p on p.id = t.app_id \
-                 where t.lookup = r.token), cast(case when ",
-                is_live!("$now"),
-                " then 1 else 0 end as bigint) from receivers r \
-                 join accounts n on n.id = r.account_id where r.account_id >= $first_account \
-                 and r.account_id <= $last_account \
-                 and (r.account_id, r.id) > ($after_account, $after_id) \
-                 order by r.account_id, r.id limit $limit"
-            ),
+            r"
+                select {receiver_columns}, n.name, (
+                    select p.name
+                    from tokens t
+                    join apps p on p.id = t.app_id
+                    where t.lookup = r.token
+                ), cast(case when {is_live} then 1 else 0 end as bigint)
+                from receivers r
+                join accounts n on n.id = r.account_id
+                where r.account_id >= $first_account
+                  and r.account_id <= $last_account
+                  and (r.account_id, r.id) > ($after_account, $after_id)
+                order by r.account_id, r.id
+                limit $limit
+            ",
             [now, first_account, last_account, after_account, after_id, limit]
         ))
         .await
@@ -142,8 +147,13 @@ impl Store {
     /// Returns the origins with the most receivers, at most `limit`.
     pub async fn receiver_origins(&self, limit: i64) -> Result<Vec<String>, StoreError> {
         self.read_all(sql!(
-            "select origin from receivers group by origin order by count(*) desc, origin \
-             limit $limit",
+            r"
+                select origin
+                from receivers
+                group by origin
+                order by count(*) desc, origin
+                limit $limit
+            ",
             [limit]
         ))
         .await

@@ -9,7 +9,7 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 pub use self::registration::{MAX_RECEIVERS, NewReceiver, SetReceiverOutcome};
-use crate::engine::{CHUNK_LEN, FromRow, Row, Statement, in_list, pad_list, read_known_rows, sql};
+use crate::engine::{CHUNK_LEN, FromRow, Row, list_sql, read_known_rows, sql};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -46,16 +46,6 @@ pub struct StoredReceiver {
     pub denied_count: i64,
 }
 
-/// The columns of [`StoredReceiver`] of the table alias `r`.
-macro_rules! receiver_columns {
-    () => {
-        "r.account_id, r.id, r.protocol, r.document, r.secrets, r.origin, r.vapid_key, \
-         r.ack_digest, r.ack_expires_at, r.created_at, r.succeeded_at, r.failed_at, r.failure, \
-         r.denied_since, r.denied_count"
-    };
-}
-pub(crate) use receiver_columns;
-
 impl StoredReceiver {
     /// Reads the columns of [`receiver_columns`].
     pub(crate) fn take_from(row: &mut Row) -> Result<Self, StoreError> {
@@ -87,33 +77,6 @@ impl FromRow for StoredReceiver {
     }
 }
 
-/// SQL condition: a receiver `r` is live at the time of the parameter. Its account exists and is
-/// enabled; if it has a token, the token is valid and its app is enabled.
-macro_rules! is_live {
-    ($now:literal) => {
-        concat!(
-            "exists (select 1 from accounts a where a.id = r.account_id \
-             and a.disabled_at is null) and (r.token is null or exists (select 1 from tokens t \
-             join apps p on p.id = t.app_id where t.lookup = r.token \
-             and t.revoked_at is null and (t.expires_at is null or t.expires_at > ",
-            $now,
-            ") and p.disabled_at is null))"
-        )
-    };
-}
-pub(crate) use is_live;
-
-/// SQL condition: a receiver `r` never gets messages again, because its account no longer exists or
-/// its token is no longer valid.
-macro_rules! has_ended {
-    () => {
-        "(not exists (select 1 from accounts a where a.id = r.account_id) \
-         or (r.token is not null and not exists (select 1 from tokens t where t.lookup = r.token \
-         and t.revoked_at is null and (t.expires_at is null or t.expires_at > $now))))"
-    };
-}
-pub(crate) use has_ended;
-
 impl Store {
     /// Returns an account's live receivers, activated or not, in the order of their registration.
     pub async fn receivers(
@@ -122,13 +85,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<StoredReceiver>, StoreError> {
         self.read_all(sql!(
-            concat!(
-                "select ",
-                receiver_columns!(),
-                " from receivers r where r.account_id = $account and ",
-                is_live!("$now"),
-                " order by r.created_at, r.id"
-            ),
+            r"
+                select {receiver_columns}
+                from receivers r
+                where r.account_id = $account
+                  and {is_live}
+                order by r.created_at, r.id
+            ",
             [account = account_id, now]
         ))
         .await
@@ -141,11 +104,12 @@ impl Store {
         id: i64,
     ) -> Result<Option<StoredReceiver>, StoreError> {
         self.read_one(sql!(
-            concat!(
-                "select ",
-                receiver_columns!(),
-                " from receivers r where r.account_id = $account and r.id = $id"
-            ),
+            r"
+                select {receiver_columns}
+                from receivers r
+                where r.account_id = $account
+                  and r.id = $id
+            ",
             [account = account_id, id]
         ))
         .await
@@ -158,12 +122,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<StoredReceiver>, StoreError> {
         self.read_one(sql!(
-            concat!(
-                "select ",
-                receiver_columns!(),
-                " from receivers r where r.token = $token and r.protocol = $protocol and ",
-                is_live!("$now")
-            ),
+            r"
+                select {receiver_columns}
+                from receivers r
+                where r.token = $token
+                  and r.protocol = $protocol
+                  and {is_live}
+            ",
             [token, protocol = Protocol::Mastodon, now]
         ))
         .await
@@ -177,14 +142,16 @@ impl Store {
     ) -> Result<Vec<StoredReceiver>, StoreError> {
         let mut receivers = Vec::new();
         for chunk in accounts.chunks(CHUNK_LEN) {
-            let mut values = Vec::from(pad_list(chunk));
-            values.push(now.into());
-            let select = Statement::new(
-                in_list!(
-                    concat!("select ", receiver_columns!(), " from receivers r where r.account_id"),
-                    concat!(" and r.ack_digest is null and ", is_live!("$51"))
-                ),
-                values,
+            let select = list_sql!(
+                chunk,
+                r"
+                    select {receiver_columns}
+                    from receivers r
+                    where r.account_id in ({list})
+                      and r.ack_digest is null
+                      and {is_live}
+                ",
+                [now]
             );
             receivers.extend(read_known_rows::<StoredReceiver>(self.engine.read(select).await?));
         }
@@ -198,7 +165,13 @@ impl Store {
         since: Timestamp,
     ) -> Result<bool, StoreError> {
         let select = sql!(
-            "select 1 from receivers where origin = $origin and succeeded_at > $since limit 1",
+            r"
+                select 1
+                from receivers
+                where origin = $origin
+                  and succeeded_at > $since
+                limit 1
+            ",
             [origin, since]
         );
         Ok(!self.engine.read(select).await?.is_empty())

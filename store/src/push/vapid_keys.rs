@@ -17,7 +17,7 @@ pub struct VapidKeyRow {
     pub private_key: String,
 }
 
-from_row!(VapidKeyRow, key_columns { public_key, private_key });
+from_row!(VapidKeyRow { public_key, private_key });
 
 /// A key pair with the number of receivers that use it.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,18 +48,31 @@ impl Store {
         now: Timestamp,
     ) -> Result<WriteOutcome, StoreError> {
         let lock = sql!(
-            "insert into locks (name) values ('vapid_keys') \
-             on conflict (name) do update set name = excluded.name"
+            r"
+                insert into locks (name)
+                values ('vapid_keys')
+                on conflict (name) do update
+                set name = excluded.name
+            "
         );
         // `created_at` is later than that of all others, even in the same second or if a clock is
         // behind, because the newest key is found by it.
         let insert = sql!(
-            "insert into vapid_keys (public_key, private_key, created_at) \
-             select cast($public_key as text), cast($private_key as text), \
-             (select coalesce(max(case when created_at >= cast($now as bigint) \
-             then created_at + 1 end), cast($now as bigint)) from vapid_keys) \
-             where (select public_key from vapid_keys order by created_at desc, public_key desc \
-             limit 1) is not distinct from cast($replaced_key as text) returning public_key",
+            r"
+                insert into vapid_keys (public_key, private_key, created_at)
+                select cast($public_key as text), cast($private_key as text), (
+                    select coalesce(max(case when created_at >= cast($now as bigint) then
+                        created_at + 1 end), cast($now as bigint))
+                    from vapid_keys
+                )
+                where (
+                    select public_key
+                    from vapid_keys
+                    order by created_at desc, public_key desc
+                    limit 1
+                ) is not distinct from cast($replaced_key as text)
+                returning public_key
+            ",
             [
                 public_key = key.public_key.as_str(),
                 private_key = key.private_key.as_str(),
@@ -68,8 +81,11 @@ impl Store {
             ]
         );
         let is_added = event_source!(
-            "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number \
-             from vapid_keys where public_key = $public_key",
+            r"
+                cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number
+                from vapid_keys
+                where public_key = $public_key
+            ",
             [public_key = key.public_key.as_str()]
         );
         let change = Change::new(events, [lock, insert], is_added);
@@ -79,20 +95,28 @@ impl Store {
 
     /// Returns all key pairs, the newest one last.
     pub async fn vapid_keys(&self) -> Result<Vec<VapidKeyRow>, StoreError> {
-        self.read_all(sql!(concat!(
-            "select ",
-            key_columns!(),
-            " from vapid_keys order by created_at, public_key"
-        )))
+        self.read_all(sql!(
+            r"
+            select public_key, private_key
+            from vapid_keys
+            order by created_at, public_key
+        "
+        ))
         .await
     }
 
     /// Returns all key pairs with the number of their receivers, the newest one last.
     pub async fn vapid_key_uses(&self) -> Result<Vec<VapidKeyUse>, StoreError> {
         self.read_all(sql!(
-            "select k.public_key, k.private_key, k.created_at, (select count(*) from receivers r \
-             where r.vapid_key = k.public_key) from vapid_keys k \
-             order by k.created_at, k.public_key"
+            r"
+                select k.public_key, k.private_key, k.created_at, (
+                    select count(*)
+                    from receivers r
+                    where r.vapid_key = k.public_key
+                )
+                from vapid_keys k
+                order by k.created_at, k.public_key
+            "
         ))
         .await
     }

@@ -13,7 +13,6 @@ use crate::accounts::deletion::INSERT_DELETED_APP;
 use crate::cache::Invalidation;
 use crate::engine::{Statement, from_row, sql};
 use crate::error::StoreError;
-use crate::store::last_use::last_use;
 use crate::store::{Change, Store};
 
 /// An app that no user authorized and that has not been used since the cutoff.
@@ -23,7 +22,7 @@ struct UnusedApp {
     last_use: Timestamp,
 }
 
-from_row!(UnusedApp, unused_app_columns { id, last_use = last_use!() });
+from_row!(UnusedApp { id, last_use });
 
 impl Store {
     /// Returns the cutoff: apps that no user authorized and that were last used before it are
@@ -34,13 +33,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Timestamp, StoreError> {
         let select = sql!(
-            concat!(
-                "select ",
-                last_use!(),
-                " from apps where used_at is null order by ",
-                last_use!(),
-                " desc limit 1 offset $max"
-            ),
+            r"
+                select {last_use}
+                from apps
+                where used_at is null
+                order by {last_use} desc
+                limit 1 offset $max
+            ",
             [max = i64::from(settings.max_unauthorized_apps)]
         );
         let cutoff_by_age = time_before(now, settings.unused_apps);
@@ -60,15 +59,14 @@ impl Store {
         let mut token_count = 0;
         for _ in 0..MAX_BATCHES {
             let select = sql!(
-                concat!(
-                    "select ",
-                    unused_app_columns!(),
-                    " from apps where used_at is null and ",
-                    last_use!(),
-                    " < $cutoff order by ",
-                    last_use!(),
-                    ", id limit 100"
-                ),
+                r"
+                    select id, {last_use}
+                    from apps
+                    where used_at is null
+                      and {last_use} < $cutoff
+                    order by {last_use}, id
+                    limit 100
+                ",
                 [cutoff]
             );
             let unused_apps: Vec<UnusedApp> = self.read_all(select).await?;
@@ -77,8 +75,13 @@ impl Store {
             let mut statement_count = 0;
             for app in &unused_apps {
                 let select = sql!(
-                    "select lookup from tokens where app_id = $id and account_id is null \
-                     limit 1000",
+                    r"
+                        select lookup
+                        from tokens
+                        where app_id = $id
+                          and account_id is null
+                        limit 1000
+                    ",
                     [id = app.id]
                 );
                 let lookup_keys: Vec<LookupKey> = self.read_all(select).await?;
@@ -106,21 +109,25 @@ fn add_app_deletions<'a>(
     unused_apps: &[UnusedApp],
 ) -> Change<'a> {
     let change = change.and(sql!(
-        concat!(
-            "delete from apps where used_at is null and ",
-            last_use!(),
-            " <= $last_use and (",
-            last_use!(),
-            " < $last_use or id <= $last_id)",
-            " and not exists (select 1 from tokens where app_id = apps.id) returning id"
-        ),
+        r"
+            delete from apps
+            where used_at is null
+              and {last_use} <= $last_use
+              and ({last_use} < $last_use or id <= $last_id)
+              and not exists (select 1 from tokens where app_id = apps.id)
+            returning id
+        ",
         [last_use = last_app.last_use, last_id = last_app.id]
     ));
     unused_apps.iter().fold(change, |change, &UnusedApp { id, .. }| {
         let record_deletion = Statement::new(INSERT_DELETED_APP, vec![id.into()]);
         let delete_event = sql!(
-            "delete from audit_events where kind = 'app_register' and app_id = $id and not exists \
-             (select 1 from apps where id = $id)",
+            r"
+                delete from audit_events
+                where kind = 'app_register'
+                  and app_id = $id
+                  and not exists (select 1 from apps where id = $id)
+            ",
             [id]
         );
         change.and(record_deletion).and(delete_event).invalidating(Invalidation::App(id))

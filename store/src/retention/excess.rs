@@ -16,38 +16,8 @@ use crate::engine::{Statement, from_row, sql};
 use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
 use crate::store::event_source::event_source;
-use crate::store::last_use::last_use;
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, Store};
-
-/// Selects an account's tokens for an app, beyond the 100 most recently used of each grant.
-///
-/// Of the tokens that are no longer valid, 100 remain for all grants together, because the grant of
-/// a revoked token may be deleted.
-macro_rules! excess_tokens {
-    () => {
-        concat!(
-            "select ",
-            token_columns!(),
-            " from (select lookup, is_valid, row_number() over (partition by \
-             case when is_valid = 1 then grant_id else '' end order by last_use desc, lookup desc) \
-             as place from (select lookup, grant_id, ",
-            last_use!(),
-            " as last_use, case when revoked_at is null and (expires_at is null \
-             or expires_at > $now) then 1 else 0 end as is_valid from tokens \
-             where account_id = $account and app_id = $app) as tokens_of_app) as ordered \
-             where place > 100 order by lookup limit 10000"
-        )
-    };
-}
-
-/// Selects a batch of an account's sessions beyond the 50 most recently used.
-macro_rules! excess_sessions {
-    () => {
-        "select lookup from sessions where account_id = $account \
-         order by seen_at desc, lookup desc limit 1000 offset 50"
-    };
-}
 
 /// A token to delete.
 #[derive(Debug)]
@@ -57,7 +27,7 @@ struct ExcessToken {
     is_valid: i64,
 }
 
-from_row!(ExcessToken, token_columns { lookup_key = "lookup", is_valid });
+from_row!(ExcessToken { lookup_key, is_valid });
 
 /// A grant to delete.
 #[derive(Debug)]
@@ -66,7 +36,7 @@ struct ExcessGrant {
     id: String,
 }
 
-from_row!(ExcessGrant, grant_columns { app_id, id });
+from_row!(ExcessGrant { app_id, id });
 
 impl Store {
     /// Deletes the least recently used tokens, grants, sessions and deliveries beyond the maximum
@@ -125,12 +95,14 @@ impl Store {
         let mut deleted_count = 0;
         loop {
             let select = sql!(
-                concat!(
-                    "select lookup from tokens where app_id = $app and account_id is null \
-                     order by ",
-                    last_use!(),
-                    " desc, lookup desc limit 10000 offset $max_tokens"
-                ),
+                r"
+                    select lookup
+                    from tokens
+                    where app_id = $app
+                      and account_id is null
+                    order by {last_use} desc, lookup desc
+                    limit 10000 offset $max_tokens
+                ",
                 [app, max_tokens]
             );
             let lookup_keys: Vec<LookupKey> = self.read_all(select).await?;
@@ -156,7 +128,29 @@ impl Store {
             deletion_events(now, AuditKind::TokenRevoke, "more than 100 tokens of a grant");
         let mut deleted_count = 0;
         loop {
-            let select = sql!(excess_tokens!(), [account, app, now]);
+            let select = sql!(
+                r"
+                    select lookup, is_valid
+                    from (
+                        select lookup, is_valid, row_number() over (
+                            partition by case when is_valid = 1 then grant_id else '' end
+                            order by last_use desc, lookup desc
+                        ) as place
+                        from (
+                            select lookup, grant_id, {last_use} as last_use, case when
+                                revoked_at is null and (expires_at is null or expires_at > $now)
+                                then 1 else 0 end as is_valid
+                            from tokens
+                            where account_id = $account
+                              and app_id = $app
+                        ) as tokens_of_app
+                    ) as ordered
+                    where place > 100
+                    order by lookup
+                    limit 10000
+                ",
+                [account, app, now]
+            );
             let excess_tokens: Vec<ExcessToken> = self.read_all(select).await?;
             if excess_tokens.is_empty() {
                 break;
@@ -172,8 +166,11 @@ impl Store {
                         let number = i64::try_from(valid_tokens.len()).unwrap_or(i64::MAX);
                         // There is no event if another node has already deleted the tokens.
                         let event_source = event_source!(
-                            "account_id, app_id, cast($number as bigint) as number from tokens \
-                             where lookup = $first_lookup",
+                            r"
+                                account_id, app_id, cast($number as bigint) as number
+                                from tokens
+                                where lookup = $first_lookup
+                            ",
                             [number, first_lookup = first_token.lookup_key]
                         );
                         Change::new(&events, [lock_account_statement(account)], event_source)
@@ -197,16 +194,22 @@ impl Store {
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let select = sql!(
-            concat!(
-                "select ",
-                grant_columns!(),
-                " from grants where account_id = $account and (select count(*) from grants \
-                 where account_id = $account) > 500 order by coalesce((select max(",
-                last_use!(),
-                ") from tokens t where t.account_id = grants.account_id \
-                 and t.app_id = grants.app_id and t.grant_id = grants.id), grants.created_at) desc, \
-                 id desc limit 1000000 offset 500"
-            ),
+            r"
+                select app_id, id
+                from grants
+                where account_id = $account
+                  and (select count(*) from grants where account_id = $account) > 500
+                order by coalesce(
+                    (
+                        select max({last_use})
+                        from tokens t
+                        where t.account_id = grants.account_id
+                          and t.app_id = grants.app_id
+                          and t.grant_id = grants.id
+                    ), grants.created_at
+                ) desc, id desc
+                limit 1000000 offset 500
+            ",
             [account]
         );
         let excess_grants: Vec<ExcessGrant> = self.read_all(select).await?;
@@ -226,28 +229,26 @@ impl Store {
         let events = deletion_events(now, AuditKind::SignOut, "more than 50 sessions");
         let mut deleted_count = 0;
         loop {
-            let select = sql!(
-                concat!("select lookup from (", excess_sessions!(), ") as excess limit 1"),
-                [account]
-            );
+            let select =
+                sql!("select lookup from ({excess_sessions}) as excess limit 1", [account]);
             if self.read_one::<LookupKey>(select).await?.is_none() {
                 return Ok(deleted_count);
             }
             let event_source = event_source!(
-                concat!(
-                    "cast($account as bigint) as account_id, cast(null as bigint) as app_id, \
-                     count(*) as number from (",
-                    excess_sessions!(),
-                    ") as excess having count(*) > 0"
-                ),
+                r"
+                    cast($account as bigint) as account_id, cast(null as bigint) as app_id,
+                        count(*) as number
+                    from ({excess_sessions}) as excess
+                    having count(*) > 0
+                ",
                 [account]
             );
             let delete = sql!(
-                concat!(
-                    "delete from sessions where lookup in (select lookup from (",
-                    excess_sessions!(),
-                    ") as excess) returning lookup"
-                ),
+                r"
+                    delete from sessions
+                    where lookup in (select lookup from ({excess_sessions}) as excess)
+                    returning lookup
+                ",
                 [account]
             );
             let change =
@@ -267,24 +268,48 @@ fn grant_deletion<'a>(
     now: Timestamp,
 ) -> Change<'a> {
     let event_source = event_source!(
-        "account_id, app_id, count(*) as number from tokens where account_id = $account \
-         and app_id = $app and grant_id = $id and revoked_at is null and (expires_at is null \
-         or expires_at > $now) group by account_id, app_id",
+        r"
+            account_id, app_id, count(*) as number
+            from tokens
+            where account_id = $account
+              and app_id = $app
+              and grant_id = $id
+              and revoked_at is null
+              and (expires_at is null or expires_at > $now)
+            group by account_id, app_id
+        ",
         [account, app, id, now]
     );
     Change::new(events, [lock_account_statement(account)], event_source)
         .and(sql!(
-            "delete from codes where expires_at > $now and account_id = $account \
-             and app_id = $app and grant_id = $id and used_at is null",
+            r"
+                delete from codes
+                where expires_at > $now
+                  and account_id = $account
+                  and app_id = $app
+                  and grant_id = $id
+                  and used_at is null
+            ",
             [account, app, id, now]
         ))
         .and(sql!(
-            "delete from grants where account_id = $account and app_id = $app and id = $id",
+            r"
+                delete from grants
+                where account_id = $account
+                  and app_id = $app
+                  and id = $id
+            ",
             [account, app, id]
         ))
         .and(sql!(
-            "update tokens set revoked_at = $now where account_id = $account and app_id = $app \
-             and grant_id = $id and revoked_at is null",
+            r"
+                update tokens
+                set revoked_at = $now
+                where account_id = $account
+                  and app_id = $app
+                  and grant_id = $id
+                  and revoked_at is null
+            ",
             [account, app, id, now]
         ))
         .invalidating(Invalidation::Account(account))
@@ -294,10 +319,19 @@ fn grant_deletion<'a>(
 /// pending code.
 fn delete_empty_grants_statement(account: i64, app: i64, now: Timestamp) -> Statement {
     sql!(
-        "delete from grants where account_id = $account and app_id = $app \
-         and pending_until < $now and not exists (select 1 from tokens t \
-         where t.account_id = grants.account_id and t.app_id = grants.app_id \
-         and t.grant_id = grants.id)",
+        r"
+            delete from grants
+            where account_id = $account
+              and app_id = $app
+              and pending_until < $now
+              and not exists (
+                  select 1
+                  from tokens t
+                  where t.account_id = grants.account_id
+                    and t.app_id = grants.app_id
+                    and t.grant_id = grants.id
+              )
+        ",
         [account, app, now]
     )
 }

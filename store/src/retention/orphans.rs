@@ -28,7 +28,7 @@ struct DeletedOwner {
     id: i64,
 }
 
-from_row!(DeletedOwner, owner_columns { kind, id });
+from_row!(DeletedOwner { kind, id });
 
 impl Store {
     /// Deletes the rows of deleted owners that a sweep found at least [`ORPHAN_DELAY`] ago, and
@@ -43,11 +43,12 @@ impl Store {
         let mut deleted_counts = Vec::new();
         for _ in 0..MAX_BATCHES {
             let select = sql!(
-                concat!(
-                    "select ",
-                    owner_columns!(),
-                    " from deleted_owners where found_at <= $until limit 100"
-                ),
+                r"
+                    select kind, id
+                    from deleted_owners
+                    where found_at <= $until
+                    limit 100
+                ",
                 [until = saturating_add(now, -ORPHAN_DELAY)]
             );
             let owners: Vec<DeletedOwner> = self.read_all(select).await?;

@@ -7,7 +7,6 @@ use super::{repeat_batches, saturating_add};
 use crate::engine::{Statement, from_row, sql};
 use crate::error::StoreError;
 use crate::push::deliveries::expire_statement;
-use crate::push::receivers::has_ended;
 use crate::store::event_source::event_id;
 use crate::store::{Change, Store};
 
@@ -20,7 +19,7 @@ struct ReceiverKey {
     id: i64,
 }
 
-from_row!(ReceiverKey, key_columns { account_id, id });
+from_row!(ReceiverKey { account_id, id });
 
 impl Store {
     /// Finishes the deliveries that expired before `expired_before`, after an attempt or in a
@@ -42,10 +41,21 @@ impl Store {
     pub(super) async fn correct_due_times(&self, now: Timestamp) -> Result<(), StoreError> {
         let count = repeat_batches(|| async {
             let update = Change::unaudited(sql!(
-                "update deliveries set due_at = $now where id in (select id from deliveries \
-                 where finished_at is null and due_at > $now \
-                 and (attempts = 0 or due_at > $now + 90000) order by id limit 1000) \
-                 and finished_at is null returning id",
+                r"
+                    update deliveries
+                    set due_at = $now
+                    where id in (
+                        select id
+                        from deliveries
+                        where finished_at is null
+                          and due_at > $now
+                          and (attempts = 0 or due_at > $now + 90000)
+                        order by id
+                        limit 1000
+                    )
+                      and finished_at is null
+                    returning id
+                ",
                 [now]
             ));
             let [corrected_rows] = self.write_rows(update).await?;
@@ -70,13 +80,25 @@ impl Store {
         let count = repeat_batches(|| async {
             // In the order in which `record_attempts` locks them, to avoid deadlocks.
             let select = sql!(
-                concat!(
-                    "select ",
-                    key_columns!(),
-                    " from receivers r where ",
-                    has_ended!(),
-                    " order by account_id, id limit 1000"
-                ),
+                r"
+                    select account_id, id
+                    from receivers r
+                    where (
+                        not exists (select 1 from accounts a where a.id = r.account_id)
+                          or (
+                              r.token is not null
+                                and not exists (
+                                    select 1
+                                    from tokens t
+                                    where t.lookup = r.token
+                                      and t.revoked_at is null
+                                      and (t.expires_at is null or t.expires_at > $now)
+                                )
+                          )
+                    )
+                    order by account_id, id
+                    limit 1000
+                ",
                 [now]
             );
             let keys: Vec<ReceiverKey> = self.read_all(select).await?;
@@ -106,11 +128,22 @@ impl Store {
         let count = repeat_batches(|| async {
             // Ids begin with the time at which a delivery was stored, so younger ones are not read.
             let select = sql!(
-                "select id from deliveries where account_id = $account \
-                 and id <= (select id from deliveries where account_id = $account \
-                 order by id desc limit 1 offset 100) \
-                 and id < $stored_before and finished_at < $finished_before \
-                 order by id limit 1000",
+                r"
+                    select id
+                    from deliveries
+                    where account_id = $account
+                      and id <= (
+                          select id
+                          from deliveries
+                          where account_id = $account
+                          order by id desc
+                          limit 1 offset 100
+                      )
+                      and id < $stored_before
+                      and finished_at < $finished_before
+                    order by id
+                    limit 1000
+                ",
                 [
                     account,
                     stored_before = event_id(finished_before.as_millisecond(), 0),
@@ -138,8 +171,18 @@ impl Store {
 /// Ids begin with the time at which a delivery was stored, so they limit the rows that are read.
 pub(super) fn delete_deliveries_statement(before: Timestamp) -> Statement {
     sql!(
-        "delete from deliveries where id in (select id from deliveries where id < $id \
-         and coalesce(finished_at, expires_at) < $before order by id limit 1000) returning id",
+        r"
+            delete from deliveries
+            where id in (
+                select id
+                from deliveries
+                where id < $id
+                  and coalesce(finished_at, expires_at) < $before
+                order by id
+                limit 1000
+            )
+            returning id
+        ",
         [id = event_id(before.as_millisecond(), 0), before]
     )
 }
@@ -147,8 +190,16 @@ pub(super) fn delete_deliveries_statement(before: Timestamp) -> Statement {
 /// Returns the statement that deletes one batch of the messages without waiting deliveries.
 fn delete_messages_statement() -> Statement {
     sql!(
-        "delete from messages where id in (select m.id from messages m where not exists \
-         (select 1 from deliveries d where d.message_id = m.id) limit 1000) returning id"
+        r"
+            delete from messages
+            where id in (
+                select m.id
+                from messages m
+                where not exists (select 1 from deliveries d where d.message_id = m.id)
+                limit 1000
+            )
+            returning id
+        "
     )
 }
 
@@ -156,9 +207,22 @@ fn delete_messages_statement() -> Statement {
 /// no waiting deliveries.
 pub(super) fn delete_lanes_statement(now: Timestamp) -> Statement {
     sql!(
-        "delete from lanes where origin in (select l.origin from lanes l \
-         where l.paused_until < $now and not exists (select 1 from deliveries d \
-         where d.origin = l.origin and d.finished_at is null) limit 1000) returning origin",
+        r"
+            delete from lanes
+            where origin in (
+                select l.origin
+                from lanes l
+                where l.paused_until < $now
+                  and not exists (
+                      select 1
+                      from deliveries d
+                      where d.origin = l.origin
+                        and d.finished_at is null
+                  )
+                limit 1000
+            )
+            returning origin
+        ",
         [now]
     )
 }

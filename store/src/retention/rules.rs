@@ -66,8 +66,13 @@ impl Store {
     /// `before`. Writes nothing.
     async fn read_due_documents(&self, before: Timestamp) -> Result<Vec<DueDocument>, StoreError> {
         let select = sql!(
-            "select account_id, scope, version, document from rulesets where expires_at < $due \
-             order by expires_at, account_id, scope limit 20",
+            r"
+                select account_id, scope, version, document
+                from rulesets
+                where expires_at < $due
+                order by expires_at, account_id, scope
+                limit 20
+            ",
             [due = saturating_add(before, -REWRITE_DELAY)]
         );
         let rows = self.engine.read(select).await?.into_iter();
@@ -101,8 +106,13 @@ impl DueDocument {
         match document {
             Some(document) => save_statement(account, Some(version), &document),
             None => Some(sql!(
-                "update rulesets set expires_at = null where account_id = $account \
-                 and scope = $scope and version = $version",
+                r"
+                    update rulesets
+                    set expires_at = null
+                    where account_id = $account
+                      and scope = $scope
+                      and version = $version
+                ",
                 [account, scope, version]
             )),
         }

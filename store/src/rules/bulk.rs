@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{StoredRulesets, VersionedDocument};
 use crate::cache::ReadEpoch;
-use crate::engine::{CHUNK_LEN, FromRow, Statement, in_list, pad_list};
+use crate::engine::{CHUNK_LEN, FromRow, list_sql};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -33,9 +33,10 @@ impl Store {
             let uncached_names: Vec<&str> = chunk.iter().map(|&index| names[index]).collect();
             let epochs: Vec<ReadEpoch> =
                 uncached_names.iter().map(|name| self.cache.accounts.epoch(*name)).collect();
-            let select = Statement::new(
-                in_list!("select name, id from accounts where disabled_at is null and name", ""),
-                pad_list(&uncached_names).into(),
+            let select = list_sql!(
+                &uncached_names,
+                "select name, id from accounts where disabled_at is null and name in ({list})",
+                []
             );
             let mut ids_by_name = HashMap::new();
             for mut row in self.engine.read(select).await? {
@@ -70,12 +71,15 @@ impl Store {
         }
         for chunk in uncached_accounts.chunks(CHUNK_LEN) {
             let ids: Vec<i64> = chunk.iter().map(|(account, _)| *account).collect();
-            let select = Statement::new(
-                in_list!(
-                    "select account_id, scope, version, document from rulesets where account_id",
-                    " order by account_id, scope"
-                ),
-                pad_list(&ids).into(),
+            let select = list_sql!(
+                &ids,
+                r"
+                    select account_id, scope, version, document
+                    from rulesets
+                    where account_id in ({list})
+                    order by account_id, scope
+                ",
+                []
             );
             let mut documents_by_account: HashMap<i64, Vec<VersionedDocument>> = HashMap::new();
             for mut row in self.engine.read(select).await? {

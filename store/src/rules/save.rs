@@ -130,7 +130,12 @@ impl Store {
     /// Returns the outcome of a save that found no row to change.
     async fn missing_row_outcome(&self, account_id: i64) -> Result<SaveOutcome, StoreError> {
         let select = sql!(
-            "select id from accounts where id = $account and disabled_at is null",
+            r"
+                select id
+                from accounts
+                where id = $account
+                  and disabled_at is null
+            ",
             [account = account_id]
         );
         let is_account_missing = self.engine.read(select).await?.is_empty();
@@ -151,21 +156,37 @@ pub(crate) fn save_statement(
     Some(match (version, document.text()) {
         (None, "") => return None,
         (None, text) => sql!(
-            "insert into rulesets (account_id, scope, version, document, expires_at) \
-             select id, cast($scope as text), cast($first_version as bigint), cast($text as text), \
-             cast($expires_at as bigint) from accounts where id = $account \
-             and disabled_at is null on conflict do nothing returning version",
+            r"
+                insert into rulesets (account_id, scope, version, document, expires_at)
+                select id, cast($scope as text), cast($first_version as bigint),
+                    cast($text as text), cast($expires_at as bigint)
+                from accounts
+                where id = $account
+                  and disabled_at is null
+                on conflict do nothing
+                returning version
+            ",
             [account = account_id, scope, first_version = first_version(), text, expires_at]
         ),
         (Some(version), "") => sql!(
-            "delete from rulesets where account_id = $account and scope = $scope \
-             and version = $version returning version",
+            r"
+                delete from rulesets
+                where account_id = $account
+                  and scope = $scope
+                  and version = $version
+                returning version
+            ",
             [account = account_id, scope, version]
         ),
         (Some(version), text) => sql!(
-            "update rulesets set version = version + 1, document = $text, expires_at = \
-             $expires_at where account_id = $account and scope = $scope and version = $version \
-             returning version",
+            r"
+                update rulesets
+                set version = version + 1, document = $text, expires_at = $expires_at
+                where account_id = $account
+                  and scope = $scope
+                  and version = $version
+                returning version
+            ",
             [account = account_id, scope, version, text, expires_at]
         ),
     })

@@ -28,20 +28,25 @@ macro_rules! event_source {
     ) => {
         $crate::store::event_source::EventSource {
             sql: $crate::engine::numbered_sql!(
-                concat!(
-                    "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
-                     request_id, detail, account_id, app_id, count) \
-                     select ",
-                    $id,
-                    ", cast($event_at as bigint), cast($event_at as \
-                     bigint), cast($kind as text), cast($outcome as text), cast($origin as text), \
-                     cast($address as text), cast($request_id as text), ",
-                    $detail,
-                    ", account_id, app_id, number from (select ",
-                    $source,
-                    ") as source returning account_id, app_id, count, detail"
-                ),
-                event_id, event_at, kind, outcome, origin, address, request_id, detail $(, $name)*
+                0,
+                r"
+                    insert into audit_events (
+                        id, at, last_at, kind, outcome, origin, address, request_id, detail,
+                        account_id, app_id, count
+                    )
+                    select
+                        {id}, cast($event_at as bigint), cast($event_at as bigint),
+                        cast($kind as text), cast($outcome as text), cast($origin as text),
+                        cast($address as text), cast($request_id as text), {detail},
+                        account_id, app_id, number
+                    from (select {source}) as source
+                    returning account_id, app_id, count, detail
+                ",
+                [
+                    event_id, event_at, kind, outcome, origin, address, request_id, detail
+                    $(, $name)*
+                ],
+                {id = $id, detail = $detail, source = $source}
             ),
             values: $crate::engine::values![$($name $(= $value)?),*],
         }
@@ -106,14 +111,7 @@ macro_rules! event_columns {
     };
 }
 
-/// SQL condition on an account or app: setting `disabled_at` to the parameter enables or disables
-/// it. It does not if the row is disabled, or enabled, already.
-macro_rules! changes_disabled_state {
-    () => {
-        "(disabled_at is null) = (cast($disabled_at as bigint) is not null)"
-    };
-}
-pub(crate) use {changes_disabled_state, event_columns, event_source, event_source_for};
+pub(crate) use {event_columns, event_source, event_source_for};
 
 impl EventSource {
     /// Returns a source with one row, without an account or app.

@@ -15,16 +15,6 @@ use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::store::{Change, Store};
 
-/// The latest possible last use of a row in `tokens` or `apps`, because uses within
-/// [`PRECISION_SECONDS`] are not stored. For rows that were never used, it is the creation time.
-/// The indexes have the same expression.
-macro_rules! last_use {
-    () => {
-        "coalesce(last_used_at + 3600, created_at)"
-    };
-}
-pub(crate) use last_use;
-
 /// Maximum number of tokens whose use is collected between two flushes, to bound memory and writes.
 /// Uses of other tokens are recorded by later requests.
 const MAX_TOKENS: usize = 1000;
@@ -107,16 +97,31 @@ impl PendingUses {
         let outdated = |used_at: &Timestamp| used_at.as_second() - PRECISION_SECONDS;
         let tokens = self.tokens.iter().map(|(lookup_key, used_at)| {
             sql!(
-                "update tokens set last_used_at = $used_at where lookup = $lookup \
-                 and (last_used_at is null or last_used_at > $used_at \
-                 or last_used_at <= $outdated)",
+                r"
+                    update tokens
+                    set last_used_at = $used_at
+                    where lookup = $lookup
+                      and (
+                          last_used_at is null
+                            or last_used_at > $used_at
+                            or last_used_at <= $outdated
+                      )
+                ",
                 [lookup = *lookup_key, used_at = *used_at, outdated = outdated(used_at)]
             )
         });
         let apps = self.apps.iter().map(|(id, used_at)| {
             sql!(
-                "update apps set last_used_at = $used_at where id = $id and (last_used_at is null \
-                 or last_used_at > $used_at or last_used_at <= $outdated)",
+                r"
+                    update apps
+                    set last_used_at = $used_at
+                    where id = $id
+                      and (
+                          last_used_at is null
+                            or last_used_at > $used_at
+                            or last_used_at <= $outdated
+                      )
+                ",
                 [id = *id, used_at = *used_at, outdated = outdated(used_at)]
             )
         });

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use crate::engine::{FromRow, Row, Statement, read_known_rows, sql};
 use crate::error::StoreError;
-use crate::push::lanes::{is_paused, lock_lane_statement};
-use crate::push::receivers::{StoredReceiver, is_live, receiver_columns};
+use crate::push::lanes::lock_lane_statement;
+use crate::push::receivers::StoredReceiver;
 use crate::store::event_source::id_time;
 use crate::store::{Change, Store};
 
@@ -63,39 +63,6 @@ impl FromRow for ClaimedDelivery {
     }
 }
 
-/// SQL condition: no node has a lease of a delivery. The time is that of the database, because the
-/// clocks of nodes may differ. A lease that ends in more than an hour is ignored: it was stored while
-/// the clock of the database was ahead.
-macro_rules! is_unleased {
-    () => {
-        "(deliveries.lease_until is null or deliveries.lease_until <= unixepoch() \
-         or deliveries.lease_until > unixepoch() + 3600)"
-    };
-}
-
-/// SQL condition: a delivery may expire without a further attempt, because there was one or its
-/// lane fails.
-macro_rules! may_expire {
-    ($origin:literal) => {
-        concat!(
-            "(deliveries.attempts > 0 or exists (select 1 from lanes where lanes.origin = ",
-            $origin,
-            " and lanes.failures > 0))"
-        )
-    };
-}
-
-/// The columns of a delivery that is finished without an attempt.
-macro_rules! finished_as {
-    ($outcome:literal) => {
-        concat!(
-            "outcome = '",
-            $outcome,
-            "', finished_at = $now, message_id = null, claim = null, lease_until = null"
-        )
-    };
-}
-
 impl Store {
     /// Time for which a claim lasts, by the clock of the database.
     pub const LEASE: Duration = Duration::from_secs(30);
@@ -105,21 +72,45 @@ impl Store {
     pub async fn due_origins(&self, now: Timestamp, limit: i64) -> Result<Vec<String>, StoreError> {
         // The recursion finds the next origin in the index, instead of reading all deliveries.
         self.read_all(sql!(
-            concat!(
-                "with recursive origins (origin) as (select min(origin) from deliveries \
-                 where finished_at is null union all select (select min(deliveries.origin) \
-                 from deliveries where deliveries.finished_at is null \
-                 and deliveries.origin > origins.origin) from origins \
-                 where origins.origin is not null) \
-                 select origin from (select origins.origin, (select due_at from deliveries \
-                 where deliveries.origin = origins.origin and finished_at is null \
-                 and due_at <= $now and ",
-                is_unleased!(),
-                " order by due_at limit 1) as due_since from origins where not exists (select 1 \
-                 from lanes where lanes.origin = origins.origin and ",
-                is_paused!(),
-                ")) as due_lanes where due_since is not null order by due_since, origin limit $limit"
-            ),
+            r"
+                with recursive origins (origin) as (
+                    select min(origin)
+                    from deliveries
+                    where finished_at is null
+                    union all
+                    select (
+                        select min(deliveries.origin)
+                        from deliveries
+                        where deliveries.finished_at is null
+                          and deliveries.origin > origins.origin
+                    )
+                    from origins
+                    where origins.origin is not null
+                )
+                select origin
+                from (
+                    select origins.origin, (
+                        select due_at
+                        from deliveries
+                        where deliveries.origin = origins.origin
+                          and finished_at is null
+                          and due_at <= $now
+                          and {is_unleased}
+                        order by due_at
+                        limit 1
+                    ) as due_since
+                    from origins
+                    where not exists (
+                        select 1
+                        from lanes
+                        where lanes.origin = origins.origin
+                          and {is_paused}
+                    )
+                ) as due_lanes
+                where due_since is not null
+                order by due_since, origin
+                limit $limit
+            ",
             [now, limit]
         ))
         .await
@@ -138,50 +129,90 @@ impl Store {
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         // Rows are locked in the order of their ids, as in `record_attempts`, to avoid deadlocks.
         let update = sql!(
-            concat!(
-                "update deliveries set claim = $claim, lease_until = unixepoch() + $lease \
-                 from (select due.id from (select id from deliveries where origin = $origin \
-                 and finished_at is null and due_at <= $now and ",
-                is_unleased!(),
-                " order by due_at, id limit $limit) as due order by due.id) as candidates \
-                 where deliveries.id = candidates.id and deliveries.finished_at is null and ",
-                is_unleased!(),
-                " and not exists (select 1 from lanes where lanes.origin = $origin and ",
-                is_paused!(),
-                ")"
-            ),
+            r"
+                update deliveries
+                set claim = $claim, lease_until = unixepoch() + $lease
+                from (
+                    select due.id
+                    from (
+                        select id
+                        from deliveries
+                        where origin = $origin
+                          and finished_at is null
+                          and due_at <= $now
+                          and {is_unleased}
+                        order by due_at, id
+                        limit $limit
+                    ) as due
+                    order by due.id
+                ) as candidates
+                where deliveries.id = candidates.id
+                  and deliveries.finished_at is null
+                  and {is_unleased}
+                  and not exists (
+                      select 1
+                      from lanes
+                      where lanes.origin = $origin
+                        and {is_paused}
+                  )
+            ",
             [origin, claim, limit, now, lease = Self::LEASE.as_secs().cast_signed()]
         );
         let remove = sql!(
-            concat!(
-                // An earlier attempt's error is not the reason.
-                "update deliveries set status = null, error = null, ",
-                finished_as!("removed"),
-                " where claim = $claim and not exists (select 1 from receivers r \
-                 where r.account_id = deliveries.account_id and r.id = deliveries.receiver_id and ",
-                is_live!("$now"),
-                ")"
-            ),
+            // An earlier attempt's error is not the reason.
+            r"
+                update deliveries
+                set status = null,
+                    error = null,
+                    outcome = 'removed',
+                    finished_at = $now,
+                    message_id = null,
+                    claim = null,
+                    lease_until = null
+                where claim = $claim
+                  and not exists (
+                      select 1
+                      from receivers r
+                      where r.account_id = deliveries.account_id
+                        and r.id = deliveries.receiver_id
+                        and {is_live}
+                  )
+            ",
             [claim, now]
         );
         let expire = sql!(
-            concat!(
-                "update deliveries set ",
-                finished_as!("expired"),
-                " where claim = $claim and expires_at <= $now and ",
-                may_expire!("$origin")
-            ),
+            r"
+                update deliveries
+                set outcome = 'expired',
+                    finished_at = $now,
+                    message_id = null,
+                    claim = null,
+                    lease_until = null
+                where claim = $claim
+                  and expires_at <= $now
+                  and (
+                      deliveries.attempts > 0
+                        or exists (
+                            select 1
+                            from lanes
+                            where lanes.origin = $origin
+                              and lanes.failures > 0
+                        )
+                  )
+            ",
             [claim, origin, now]
         );
         let select = sql!(
-            concat!(
-                "select d.id, d.claim, d.message_id, d.details, d.created_at, d.expires_at, \
-                 d.attempts, m.content, ",
-                receiver_columns!(),
-                " from deliveries d join receivers r on r.account_id = d.account_id \
-                 and r.id = d.receiver_id join messages m on m.id = d.message_id \
-                 where d.claim = $claim order by d.due_at, d.id"
-            ),
+            r"
+                select d.id, d.claim, d.message_id, d.details, d.created_at, d.expires_at,
+                    d.attempts, m.content, {receiver_columns}
+                from deliveries d
+                join receivers r on r.account_id = d.account_id
+                  and r.id = d.receiver_id
+                join messages m on m.id = d.message_id
+                where d.claim = $claim
+                order by d.due_at, d.id
+            ",
             [claim]
         );
         // Claims of a lane run one after the other, so each finds deliveries that the previous one
@@ -203,8 +234,13 @@ impl Store {
 
     /// Releases all claims. Only for a server that starts and is the only node.
     pub async fn release_all_claims(&self) -> Result<(), StoreError> {
-        let update =
-            sql!("update deliveries set claim = null, lease_until = null where claim is not null");
+        let update = sql!(
+            r"
+                update deliveries
+                set claim = null, lease_until = null
+                where claim is not null
+            "
+        );
         self.write(Change::unaudited(update)).await.map(drop)
     }
 }
@@ -214,20 +250,40 @@ impl Store {
 /// Those of a paused lane would otherwise wait until the pause ends.
 pub(crate) fn expire_statement(expired_before: Timestamp, now: Timestamp) -> Statement {
     sql!(
-        concat!(
-            "update deliveries set ",
-            finished_as!("expired"),
-            " from (select expired.id from (select id from deliveries \
-             where finished_at is null and message_id is not null \
-             and expires_at <= $expired_before and ",
-            is_unleased!(),
-            " and ",
-            may_expire!("deliveries.origin"),
-            " order by expires_at, id limit 1000) as expired order by expired.id) as candidates \
-             where deliveries.id = candidates.id and deliveries.finished_at is null and ",
-            is_unleased!(),
-            " returning deliveries.id"
-        ),
+        r"
+            update deliveries
+            set outcome = 'expired',
+                finished_at = $now,
+                message_id = null,
+                claim = null,
+                lease_until = null
+            from (
+                select expired.id
+                from (
+                    select id
+                    from deliveries
+                    where finished_at is null
+                      and expires_at <= $expired_before
+                      and {is_unleased}
+                      and (
+                          deliveries.attempts > 0
+                            or exists (
+                                select 1
+                                from lanes
+                                where lanes.origin = deliveries.origin
+                                  and lanes.failures > 0
+                            )
+                      )
+                    order by expires_at, id
+                    limit 1000
+                ) as expired
+                order by expired.id
+            ) as candidates
+            where deliveries.id = candidates.id
+              and deliveries.finished_at is null
+              and {is_unleased}
+            returning deliveries.id
+        ",
         [expired_before, now]
     )
 }

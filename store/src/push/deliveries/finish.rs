@@ -61,8 +61,11 @@ impl Store {
             attempts.iter().map(|attempt| attempt.key.message_id.as_str()).collect();
         for id in messages {
             change = change.and(sql!(
-                "delete from messages where id = $id and not exists (select 1 from deliveries \
-                 where message_id = $id)",
+                r"
+                    delete from messages
+                    where id = $id
+                      and not exists (select 1 from deliveries where message_id = $id)
+                ",
                 [id]
             ));
         }
@@ -79,19 +82,27 @@ fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
     let receiver = key.receiver_id;
     if attempt.result == DeliveryResult::Finished(DeliveryOutcome::Delivered) {
         return sql!(
-            "update receivers set succeeded_at = $now, denied_since = null, denied_count = 0 \
-             where account_id = $account and id = $receiver \
-             and exists (select 1 from deliveries where id = $id and claim = $claim)",
+            r"
+                update receivers
+                set succeeded_at = $now, denied_since = null, denied_count = 0
+                where account_id = $account
+                  and id = $receiver
+                  and exists (select 1 from deliveries where id = $id and claim = $claim)
+            ",
             [account, receiver, id, claim, now]
         );
     }
     let denials = i64::from(matches!(attempt.result, DeliveryResult::Denied(_)));
     sql!(
-        "update receivers set failed_at = $now, failure = $error, \
-         denied_count = denied_count + $denials, denied_since = case when $denials = 0 \
-         then denied_since else coalesce(denied_since, $now) end \
-         where account_id = $account and id = $receiver \
-         and exists (select 1 from deliveries where id = $id and claim = $claim)",
+        r"
+            update receivers
+            set failed_at = $now, failure = $error, denied_count = denied_count + $denials,
+                denied_since = case when $denials = 0 then denied_since else
+                coalesce(denied_since, $now) end
+            where account_id = $account
+              and id = $receiver
+              and exists (select 1 from deliveries where id = $id and claim = $claim)
+        ",
         [account, receiver, id, claim, error = error.clone(), denials, now]
     )
 }
@@ -104,14 +115,33 @@ fn delivery_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
     let error = attempt.error.clone();
     match attempt.result {
         DeliveryResult::Finished(outcome) => sql!(
-            "update deliveries set outcome = $outcome, finished_at = $now, \
-             attempts = attempts + 1, status = $status, error = $error, message_id = null, \
-             claim = null, lease_until = null where id = $id and claim = $claim",
+            r"
+                update deliveries
+                set outcome = $outcome,
+                    finished_at = $now,
+                    attempts = attempts + 1,
+                    status = $status,
+                    error = $error,
+                    message_id = null,
+                    claim = null,
+                    lease_until = null
+                where id = $id
+                  and claim = $claim
+            ",
             [id, claim, outcome, status, error, now]
         ),
         DeliveryResult::Retry(due_at) | DeliveryResult::Denied(due_at) => sql!(
-            "update deliveries set due_at = $due_at, attempts = attempts + 1, status = $status, \
-             error = $error, claim = null, lease_until = null where id = $id and claim = $claim",
+            r"
+                update deliveries
+                set due_at = $due_at,
+                    attempts = attempts + 1,
+                    status = $status,
+                    error = $error,
+                    claim = null,
+                    lease_until = null
+                where id = $id
+                  and claim = $claim
+            ",
             [id, claim, due_at, status, error]
         ),
     }

@@ -77,23 +77,19 @@ pub struct LoggedDelivery {
     pub finished_at: Option<Timestamp>,
 }
 
-from_row!(
-    LoggedDelivery,
-    log_columns {
-        receiver_id,
-        event_id,
-        details,
-        created_at,
-        expires_at,
-        due_at = "coalesce((select paused_until from lanes where origin = deliveries.origin \
-             and finished_at is null and paused_until between due_at and due_at + 90000), due_at)",
-        attempts,
-        outcome,
-        status,
-        error,
-        finished_at
-    }
-);
+from_row!(LoggedDelivery {
+    receiver_id,
+    event_id,
+    details,
+    created_at,
+    expires_at,
+    due_at,
+    attempts,
+    outcome,
+    status,
+    error,
+    finished_at,
+});
 
 /// The waiting deliveries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -113,7 +109,7 @@ pub struct LaneBacklog {
     pub waiting: i64,
 }
 
-from_row!(LaneBacklog, backlog_columns { origin, waiting = "count(*)" });
+from_row!(LaneBacklog { origin, waiting });
 
 impl Store {
     /// Returns the newest `limit` deliveries of an account, or only those of an event or
@@ -125,13 +121,22 @@ impl Store {
         limit: i64,
     ) -> Result<Vec<LoggedDelivery>, StoreError> {
         self.read_all(sql!(
-            concat!(
-                "select ",
-                log_columns!(),
-                " from deliveries where account_id = $account \
-                 and event_id = coalesce(cast($event_id as text), event_id) \
-                 order by id desc limit $limit"
-            ),
+            r"
+                select receiver_id, event_id, details, created_at, expires_at, coalesce(
+                    (
+                        select paused_until
+                        from lanes
+                        where origin = deliveries.origin
+                          and finished_at is null
+                          and paused_until between due_at and due_at + 90000
+                    ), due_at
+                ), attempts, outcome, status, error, finished_at
+                from deliveries
+                where account_id = $account
+                  and event_id = coalesce(cast($event_id as text), event_id)
+                order by id desc
+                limit $limit
+            ",
             [account = account_id, event_id, limit]
         ))
         .await
@@ -153,12 +158,14 @@ impl Store {
     /// origins.
     pub async fn lane_backlogs(&self, min_waiting: i64) -> Result<Vec<LaneBacklog>, StoreError> {
         self.read_all(sql!(
-            concat!(
-                "select ",
-                backlog_columns!(),
-                " from deliveries where finished_at is null group by origin \
-                 having count(*) >= $min_waiting order by origin"
-            ),
+            r"
+                select origin, count(*)
+                from deliveries
+                where finished_at is null
+                group by origin
+                having count(*) >= $min_waiting
+                order by origin
+            ",
             [min_waiting]
         ))
         .await

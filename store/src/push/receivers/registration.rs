@@ -6,11 +6,10 @@ use belfry_core::push::receiver::{Protocol, ReceiverDocument};
 use belfry_core::secret::{LookupKey, Sha256Digest};
 use jiff::Timestamp;
 
-use super::is_live;
 use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
-use crate::store::event_source::{event_columns, event_source, event_source_for};
+use crate::store::event_source::{event_source, event_source_for};
 use crate::store::{Change, Store, WriteOutcome, to_json};
 
 /// Maximum number of receivers of an account.
@@ -45,22 +44,6 @@ pub struct NewReceiver {
     pub created_at: Timestamp,
 }
 
-/// Selects the receivers to delete because the new one exceeds the account's maximum: first those
-/// that are not live, then the least recently successful.
-macro_rules! excess_receivers {
-    () => {
-        concat!(
-            "select id from (select r.id from receivers r where r.account_id = $account_id \
-             and not (r.app_id = $app_id and r.push_key = $push_key) \
-             and exists (select 1 from receivers n where n.account_id = $account_id \
-             and n.id = $id) order by case when ",
-            is_live!("$now"),
-            " then 0 else 1 end, coalesce(r.succeeded_at, r.created_at) desc, r.id desc \
-             limit 1000 offset $max_others) as excess"
-        )
-    };
-}
-
 /// The outcome of registering a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetReceiverOutcome {
@@ -93,20 +76,20 @@ impl Store {
         // The new receiver is not among those that are counted.
         let max_others = i64::try_from(MAX_RECEIVERS - 1).unwrap_or(i64::MAX);
         let excess = event_source!(
-            concat!(
-                "cast($account_id as bigint) as account_id, cast(null as bigint) as app_id, \
-                 count(*) as number from (",
-                excess_receivers!(),
-                ") as excess_of_account having count(*) > 0"
-            ),
+            r"
+                cast($account_id as bigint) as account_id, cast(null as bigint) as app_id,
+                    count(*) as number
+                from ({excess_receivers}) as excess_of_account
+                having count(*) > 0
+            ",
             [account_id, id, app_id, push_key, now, max_others]
         );
         let delete_excess = sql!(
-            concat!(
-                "delete from receivers where account_id = $account_id and id in (",
-                excess_receivers!(),
-                ")"
-            ),
+            r"
+                delete from receivers
+                where account_id = $account_id
+                  and id in ({excess_receivers})
+            ",
             [account_id, id, app_id, push_key, now, max_others]
         );
         let excess_events = events.derive_event(
@@ -143,19 +126,37 @@ impl Store {
         let event_source = event_source!(
             id = "cast($event_id as text) || account_id",
             detail = "cast($detail as text)",
-            concat!(
-                event_columns!(receivers),
-                ", 1 as number from receivers where app_id = $app_id and push_key = $push_key \
-                 and account_id <> $account_id and protocol = $protocol union all \
-                 select cast($account_id as bigint), cast(null as bigint), 1 \
-                 where exists (select 1 from receivers where app_id = $app_id \
-                 and push_key = $push_key and account_id <> $account_id and protocol = $protocol)"
-            ),
+            r"
+                account_id,
+                (select app_id from tokens where lookup = receivers.token limit 1) as app_id,
+                1 as number
+                from receivers
+                where app_id = $app_id
+                  and push_key = $push_key
+                  and account_id <> $account_id
+                  and protocol = $protocol
+                union all
+                select cast($account_id as bigint), cast(null as bigint), 1
+                where exists (
+                    select 1
+                    from receivers
+                    where app_id = $app_id
+                      and push_key = $push_key
+                      and account_id <> $account_id
+                      and protocol = $protocol
+                )
+            ",
             [account_id, app_id, push_key, protocol]
         );
         let delete = sql!(
-            "delete from receivers where app_id = $app_id and push_key = $push_key \
-             and account_id <> $account_id and protocol = $protocol returning id",
+            r"
+                delete from receivers
+                where app_id = $app_id
+                  and push_key = $push_key
+                  and account_id <> $account_id
+                  and protocol = $protocol
+                returning id
+            ",
             [account_id, app_id, push_key, protocol]
         );
         let change = Change::new(events, [], event_source).and(delete);
@@ -173,8 +174,13 @@ impl Store {
         document: &ReceiverDocument,
     ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
-            "update receivers set token = $token, document = $document \
-             where account_id = $account and id = $id returning id",
+            r"
+                update receivers
+                set token = $token, document = $document
+                where account_id = $account
+                  and id = $id
+                returning id
+            ",
             [account = account_id, id, token, document = to_json(document)?]
         );
         self.update(Change::unaudited(update)).await
@@ -189,8 +195,14 @@ impl Store {
         digest: Sha256Digest,
     ) -> Result<WriteOutcome, StoreError> {
         let update = sql!(
-            "update receivers set ack_digest = null, ack_expires_at = null \
-             where account_id = $account and id = $id and ack_digest = $digest returning id",
+            r"
+                update receivers
+                set ack_digest = null, ack_expires_at = null
+                where account_id = $account
+                  and id = $id
+                  and ack_digest = $digest
+                returning id
+            ",
             [account = account_id, id, digest]
         );
         self.update(Change::unaudited(update)).await
@@ -210,7 +222,12 @@ impl Store {
             [account = account_id, id]
         );
         let delete = sql!(
-            "delete from receivers where account_id = $account and id = $id returning id",
+            r"
+                delete from receivers
+                where account_id = $account
+                  and id = $id
+                returning id
+            ",
             [account = account_id, id]
         );
         // The account is locked so that only one of several concurrent deletions stores an event.
@@ -245,33 +262,21 @@ macro_rules! receiver_values {
     };
 }
 
-/// SQL table `r` with the account and the token of a new receiver. Empty if the receiver would not
-/// be live or the token belongs to another account.
-macro_rules! new_receiver {
-    () => {
-        concat!(
-            "(select cast($account_id as bigint) as account_id, cast($token as text) as token) \
-             as r where (r.token is null or exists (select 1 from tokens o \
-             where o.lookup = r.token and o.account_id = r.account_id)) and ",
-            is_live!("$now")
-        )
-    };
-}
-
 /// Returns the statement that inserts a receiver if it is live and the account has none with the
 /// same app id and push key.
 fn insert_statement(receiver: &NewReceiver) -> Result<Statement, StoreError> {
     Ok(receiver_values!(
-        concat!(
-            "insert into receivers (account_id, id, protocol, token, app_id, push_key, document, \
-             secrets, origin, vapid_key, ack_digest, ack_expires_at, created_at) \
-             select r.account_id, cast($id as bigint), cast($protocol as text), r.token, \
-             cast($app_id as text), cast($push_key as text), cast($document as text), \
-             cast($secrets as text), cast($origin as text), cast($vapid_key as text), \
-             cast($ack_digest as text), cast($ack_expires_at as bigint), cast($now as bigint) from ",
-            new_receiver!(),
-            " on conflict do nothing returning id"
-        ),
+        r"
+            insert into receivers (account_id, id, protocol, token, app_id, push_key, document,
+                secrets, origin, vapid_key, ack_digest, ack_expires_at, created_at)
+            select r.account_id, cast($id as bigint), cast($protocol as text), r.token,
+                cast($app_id as text), cast($push_key as text), cast($document as text),
+                cast($secrets as text), cast($origin as text), cast($vapid_key as text),
+                cast($ack_digest as text), cast($ack_expires_at as bigint), cast($now as bigint)
+            from {new_receiver}
+            on conflict do nothing
+            returning id
+        ",
         receiver
     ))
 }
@@ -280,16 +285,30 @@ fn insert_statement(receiver: &NewReceiver) -> Result<Statement, StoreError> {
 /// a different id, if the new one is live.
 fn replace_statement(receiver: &NewReceiver) -> Result<Statement, StoreError> {
     Ok(receiver_values!(
-        concat!(
-            "update receivers set id = $id, protocol = $protocol, token = $token, \
-             document = $document, secrets = $secrets, origin = $origin, vapid_key = $vapid_key, \
-             ack_digest = $ack_digest, ack_expires_at = $ack_expires_at, created_at = $now, \
-             succeeded_at = null, failed_at = null, failure = null, denied_since = null, \
-             denied_count = 0 where app_id = $app_id and push_key = $push_key \
-             and account_id = $account_id and id <> $id and exists (select 1 from ",
-            new_receiver!(),
-            ") returning id"
-        ),
+        r"
+            update receivers
+            set id = $id,
+                protocol = $protocol,
+                token = $token,
+                document = $document,
+                secrets = $secrets,
+                origin = $origin,
+                vapid_key = $vapid_key,
+                ack_digest = $ack_digest,
+                ack_expires_at = $ack_expires_at,
+                created_at = $now,
+                succeeded_at = null,
+                failed_at = null,
+                failure = null,
+                denied_since = null,
+                denied_count = 0
+            where app_id = $app_id
+              and push_key = $push_key
+              and account_id = $account_id
+              and id <> $id
+              and exists (select 1 from {new_receiver})
+            returning id
+        ",
         receiver
     ))
 }
