@@ -9,6 +9,16 @@ CONTROL = re.compile("[\\x01-\\x1f\\x7f]")
 
 
 @schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """Permits the values that the server converts to text or to a flag, so that they are not taken for invalid data."""
+    schemas = raw_schema["components"]["schemas"]
+    for name in ["Field", "Value"]:
+        schemas[name]["type"] = ["string", "number", "boolean"]
+    for name in ["OptionalField", "Flag"]:
+        schemas[name] |= {"type": ["string", "number", "boolean", "null"], "pattern": "^[^\\u0000]*$"}
+
+
+@schemathesis.hook
 def map_body(context, body):
     """Writes whole numbers without a fraction, and field names without control characters.
 

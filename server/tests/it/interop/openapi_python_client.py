@@ -20,7 +20,7 @@ from belfry_client import AuthenticatedClient, Client
 from belfry_client.api.mastodon_api import register_app
 from belfry_client.api.o_auth import introspect_token
 from belfry_client.api.push_rules import get_rule, put_rule
-from belfry_client.models import AppRegistration, ClientTokenRequest, NewRule
+from belfry_client.models import ActionType0, AppRegistration, ClientTokenRequest, NewRule
 
 registration = AppRegistration(client_name="Generated", redirect_uris="https://app.example/cb")
 app = register_app.sync(client=Client(url), body=registration)
@@ -30,7 +30,7 @@ request = ClientTokenRequest(token=token, client_id=app.client_id, client_secret
 assert not introspect_token.sync(client=Client(url), body=request).active, "the token of another app"
 
 client = AuthenticatedClient(url, token)
-rule = NewRule(actions=["notify"], pattern="cake")
+rule = NewRule(actions=[ActionType0.NOTIFY], pattern="cake")
 put_rule.sync("global", "content", "cake", client=client, body=rule)
 stored = get_rule.sync("global", "content", "cake", client=client)
 assert stored.pattern == "cake" and stored.enabled and stored.actions == ["notify"], stored

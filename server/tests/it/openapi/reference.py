@@ -11,6 +11,7 @@ from pathlib import Path
 document = json.loads(Path(sys.argv[1]).read_text())
 components = document["components"]
 METHODS = ("get", "put", "post", "delete")
+TEXTS = ("Field", "Flag", "OptionalField", "Text", "Value")
 PREFIX = "/_matrix/client/v3"
 
 INTRODUCTION = """# API reference
@@ -52,7 +53,8 @@ def value(constant):
 def kind(schema):
     """Describes the type of a schema in a few words."""
     if "$ref" in schema:
-        return "text" if schema["$ref"].endswith("/Text") else link(schema["$ref"])
+        name = schema["$ref"].rsplit("/", 1)[1]
+        return kind(components["schemas"][name]) if name in TEXTS else link(schema["$ref"])
     if "const" in schema:
         return value(schema["const"])
     if "enum" in schema:
