@@ -23,7 +23,9 @@ wire_enum! {
 }
 
 /// Maximum length of an account name, in characters.
-pub const MAX_NAME_LENGTH: usize = 30;
+pub const MAX_NAME_LENGTH: usize = 64;
+/// Maximum length of a name that a person chooses on a page or in Mastodon's API, in characters.
+pub const MAX_SIGN_UP_NAME_LENGTH: usize = 30;
 /// Maximum length of an e-mail address, in characters.
 pub const MAX_EMAIL_LENGTH: usize = 320;
 /// Minimum length of a password, in characters.
@@ -95,12 +97,55 @@ impl FieldError {
     }
 }
 
-/// Checks the syntax of an account name: 1 to 30 lower-case letters, digits and underscores, and
-/// dots and hyphens that are neither first nor last.
+/// The reason a text cannot be the name of an account. The message is shown after the field name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum NameError {
+    #[error("can't be blank")]
+    Blank,
+    #[error("must contain only the letters a to z, digits and . _ = - /")]
+    Invalid,
+    #[error("is too long (maximum is {MAX_NAME_LENGTH} characters)")]
+    TooLong,
+    #[error("is reserved")]
+    Reserved,
+    #[error("has already been taken")]
+    Taken,
+}
+
+/// Parses an account name with Matrix's grammar of localparts, and converts capitals. Reserved
+/// names are valid here: operators may use them.
+pub fn parse_name(text: &str) -> Result<String, NameError> {
+    let name = text.to_ascii_lowercase();
+    check_name(&name).map(|()| name)
+}
+
+/// Checks that a text is an account name: up to 64 of `a-z 0-9 . _ = - /`.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    let is_allowed =
+        |b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'=' | b'-' | b'/');
+    if name.is_empty() {
+        Err(NameError::Blank)
+    } else if !name.bytes().all(is_allowed) {
+        Err(NameError::Invalid)
+    } else if name.len() > MAX_NAME_LENGTH {
+        Err(NameError::TooLong)
+    } else {
+        Ok(())
+    }
+}
+
+/// Returns whether users cannot register a name, because it could be mistaken for the service or
+/// its operators.
+pub fn is_reserved_name(name: &str) -> bool {
+    RESERVED_NAMES.split_ascii_whitespace().any(|reserved| reserved == name)
+}
+
+/// Checks a name that a person chooses on a page or in Mastodon's API: 1 to 30 lower-case letters,
+/// digits and underscores, and dots and hyphens that are neither first nor last.
 ///
 /// Upper-case letters are rejected rather than converted, so the name in the user id is always the
-/// one that was typed. Reserved names are valid here: operators may use them.
-pub fn check_name(name: &str) -> Result<(), FieldError> {
+/// one that was typed.
+pub fn check_sign_up_name(name: &str) -> Result<(), FieldError> {
     if name.is_empty() {
         return Err(FieldError::Blank);
     }
@@ -109,16 +154,10 @@ pub fn check_name(name: &str) -> Result<(), FieldError> {
     if has_outer_mark || !name.bytes().all(is_allowed) {
         return Err(FieldError::NameInvalid);
     }
-    if name.len() > MAX_NAME_LENGTH {
-        return Err(FieldError::TooLong(MAX_NAME_LENGTH));
+    if name.len() > MAX_SIGN_UP_NAME_LENGTH {
+        return Err(FieldError::TooLong(MAX_SIGN_UP_NAME_LENGTH));
     }
-    Ok(())
-}
-
-/// Checks the syntax of an account name for registration, and that it is not reserved.
-pub fn check_unreserved_name(name: &str) -> Result<(), FieldError> {
-    check_name(name)?;
-    if RESERVED_NAMES.split_ascii_whitespace().any(|reserved| reserved == name) {
+    if is_reserved_name(name) {
         return Err(FieldError::Reserved);
     }
     Ok(())

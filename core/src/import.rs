@@ -9,7 +9,7 @@ use serde_json::Value;
 pub use self::error::{ImportError, LineError};
 pub use self::file::AccountFileReader;
 use crate::account::password_hash::PasswordHash;
-use crate::account::{Role, check_email, check_name};
+use crate::account::{Role, check_email, parse_name};
 use crate::json::{self, Fields, Location};
 use crate::rules::{NewRuleLimits, RuleDocument, RuleError, RuleLimits, read_rulesets};
 
@@ -17,7 +17,7 @@ use crate::rules::{NewRuleLimits, RuleDocument, RuleError, RuleLimits, read_rule
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ImportedAccount {
-    /// The name, which is also the localpart of the user id.
+    /// The name in lower case, which is also the localpart of the user id.
     pub name: String,
     /// The e-mail address in lower case. It counts as verified, because the operator supplies it.
     pub email: Option<String>,
@@ -56,11 +56,10 @@ impl ImportedAccount {
         object.retain(|_, value| !value.is_null());
         let mut fields = Fields::new(Value::Object(object), Location::Body)?;
 
-        let name = fields.require_string("name")?;
-        check_name(&name).map_err(|error| ImportError::Field { field: "name", error })?;
+        let name = parse_name(&fields.require_string("name")?)?;
         let email = fields.take_string("email")?;
         if let Some(email) = &email {
-            check_email(email).map_err(|error| ImportError::Field { field: "email", error })?;
+            check_email(email).map_err(ImportError::Email)?;
         }
         let password_hash = fields.take_string("password_hash")?;
         if let Some(hash) = &password_hash {

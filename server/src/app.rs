@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use belfry_core::percent;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::duration;
 use belfry_runtime::supervisor::{TaskStatus, Tasks};
@@ -232,7 +233,7 @@ impl AppState {
 
     /// Returns the URL of the profile of the account with this name.
     pub(crate) fn profile_url(&self, name: &str) -> String {
-        format!("{}{PROFILE}{name}", self.base_url)
+        format!("{}{PROFILE}{}", self.base_url, percent::encode(name))
     }
 
     /// Returns the URL of the avatar, which is the same for all accounts.

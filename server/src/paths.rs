@@ -5,8 +5,7 @@ use crate::language::Language;
 
 pub(crate) const APPS: &str = "/api/v1/apps";
 pub(crate) const PUSH_SUBSCRIPTION: &str = "/api/v1/push/subscription";
-pub(crate) const ADMIN_ACCOUNTS_V1: &str = "/api/v1/admin/accounts";
-pub(crate) const ADMIN_ACCOUNTS_V2: &str = "/api/v2/admin/accounts";
+pub(crate) const ADMIN_ACCOUNTS: &str = "/api/v2/admin/accounts";
 /// The prefix of profile paths; the account name follows.
 pub(crate) const PROFILE: &str = "/@";
 pub(crate) const NODEINFO: &str = "/nodeinfo/2.0";

@@ -4,15 +4,13 @@
 
 use base64::Engine;
 use base64::alphabet::BCRYPT;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
 
 /// Maximum bcrypt cost: 2 to the power of 14 rounds, about a second.
 pub const MAX_BCRYPT_COST: u32 = 14;
-/// Maximum number of PBKDF2 iterations, about a second.
-pub const MAX_PBKDF2_ITERATIONS: u32 = 2_000_000;
 /// Maximum Argon2 memory, in KiB.
 pub const MAX_ARGON2_MEMORY_KIB: u32 = 128 * 1024;
 /// Maximum product of Argon2's memory in KiB and its passes, about a second.
@@ -41,8 +39,6 @@ pub enum PasswordHash {
     Argon2,
     /// bcrypt: `$2a$`, `$2b$` or `$2y$`, which name the same algorithm.
     Bcrypt(Bcrypt),
-    /// PBKDF2, in the PHC string format or in the format of passlib or Django.
-    Pbkdf2(Pbkdf2),
 }
 
 /// A bcrypt hash.
@@ -55,30 +51,11 @@ pub struct Bcrypt {
     digest: [u8; 23],
 }
 
-/// A PBKDF2 hash.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pbkdf2 {
-    pub function: HashFunction,
-    pub iterations: u32,
-    pub salt: Vec<u8>,
-    pub digest: Vec<u8>,
-}
-
-/// A hash function of the SHA-2 family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HashFunction {
-    Sha256,
-    Sha512,
-}
-
 /// The reason a hash is rejected. The message is shown after the field name. It does not repeat the
 /// hash, which is secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PasswordHashError {
-    #[error(
-        "must be a hash by Argon2, bcrypt or PBKDF2 with SHA-256 or SHA-512: $argon2id$…, $2b$…, \
-         $pbkdf2-sha256$…, $pbkdf2-sha512$…, pbkdf2_sha256$… or pbkdf2_sha512$…"
-    )]
+    #[error("must be a hash by Argon2 or bcrypt: $argon2id$… or $2b$…")]
     UnknownFormat,
     #[error("is malformed; expected {0}")]
     Malformed(&'static str),
@@ -90,12 +67,6 @@ const MALFORMED_ARGON2: PasswordHashError =
     PasswordHashError::Malformed("$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH, in base64");
 const MALFORMED_BCRYPT: PasswordHashError =
     PasswordHashError::Malformed("$2b$12$ followed by 53 characters: the salt and the hash");
-const MALFORMED_PBKDF2: PasswordHashError = PasswordHashError::Malformed(
-    "$pbkdf2-sha256$i=600000,l=32$SALT$HASH or $pbkdf2-sha256$600000$SALT$HASH, in base64",
-);
-const MALFORMED_DJANGO: PasswordHashError =
-    PasswordHashError::Malformed("pbkdf2_sha256$600000$SALT$HASH, the hash in base64");
-
 impl PasswordHash {
     /// Parses a hash and checks its parameters.
     pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
@@ -103,21 +74,13 @@ impl PasswordHash {
         if text.len() > MAX_HASH_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(unknown_format);
         }
-        let without_dollar = text.strip_prefix('$');
         let (format, parameters) =
-            without_dollar.unwrap_or(text).split_once('$').ok_or(unknown_format)?;
-        let pbkdf2 = match (without_dollar.is_some(), format) {
-            (true, "argon2id" | "argon2i" | "argon2d") => {
-                return check_argon2(parameters).map(|()| Self::Argon2);
-            }
-            (true, "2a" | "2b" | "2y") => return Bcrypt::parse(parameters).map(Self::Bcrypt),
-            (true, "pbkdf2-sha256") => Pbkdf2::parse(HashFunction::Sha256, parameters),
-            (true, "pbkdf2-sha512") => Pbkdf2::parse(HashFunction::Sha512, parameters),
-            (false, "pbkdf2_sha256") => Pbkdf2::parse_django(HashFunction::Sha256, parameters),
-            (false, "pbkdf2_sha512") => Pbkdf2::parse_django(HashFunction::Sha512, parameters),
-            _ => return Err(unknown_format),
-        };
-        pbkdf2.map(Self::Pbkdf2)
+            text.strip_prefix('$').and_then(|text| text.split_once('$')).ok_or(unknown_format)?;
+        match format {
+            "argon2id" | "argon2i" | "argon2d" => check_argon2(parameters).map(|()| Self::Argon2),
+            "2a" | "2b" | "2y" => Bcrypt::parse(parameters).map(Self::Bcrypt),
+            _ => Err(unknown_format),
+        }
     }
 
     /// Returns whether the hash distinguishes this password from all others. bcrypt ignores
@@ -128,9 +91,9 @@ impl PasswordHash {
         !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_PASSWORD_BYTES
     }
 
-    /// Returns whether the password can be the one that was hashed. PBKDF2 and bcrypt hash some
-    /// passwords with NUL characters like others without, and the systems that accounts are
-    /// imported from do not accept NUL characters.
+    /// Returns whether the password can be the one that was hashed. bcrypt hashes some passwords
+    /// with NUL characters like others without, and the systems that accounts are imported from do
+    /// not accept NUL characters.
     pub fn can_match(&self, password: &str) -> bool {
         *self == Self::Argon2 || !password.contains('\0')
     }
@@ -158,60 +121,6 @@ impl Bcrypt {
     /// Compares with a computed hash in constant time. The last byte of a hash is never stored.
     pub fn matches(&self, computed: &[u8; 24]) -> bool {
         self.digest.ct_eq(&computed[..23]).into()
-    }
-}
-
-impl Pbkdf2 {
-    /// Parses `i=600000,l=32$SALT$HASH`, or `600000$SALT$HASH` as written by passlib.
-    fn parse(function: HashFunction, text: &str) -> Result<Self, PasswordHashError> {
-        let [parameters, salt, digest] = split_parts(text).ok_or(MALFORMED_PBKDF2)?;
-        let (iterations, length) = match parameters.strip_prefix("i=") {
-            None => (parameters, None),
-            Some(parameters) => match parameters.split_once(",l=") {
-                None => (parameters, None),
-                Some((iterations, length)) => {
-                    (iterations, Some(parse_number(length).ok_or(MALFORMED_PBKDF2)?))
-                }
-            },
-        };
-        // passlib writes `.` for `+`.
-        let decode = |text: &str| STANDARD_NO_PAD.decode(text.replace('.', "+"));
-        let (salt, digest) = (
-            decode(salt).map_err(|_| MALFORMED_PBKDF2)?,
-            decode(digest).map_err(|_| MALFORMED_PBKDF2)?,
-        );
-        if length.is_some_and(|length| length as usize != digest.len()) {
-            return Err(MALFORMED_PBKDF2);
-        }
-        Self::new(function, iterations, salt, digest, MALFORMED_PBKDF2)
-    }
-
-    /// Parses `600000$SALT$HASH` as written by Django, where the salt is text.
-    fn parse_django(function: HashFunction, text: &str) -> Result<Self, PasswordHashError> {
-        let [iterations, salt, digest] = split_parts(text).ok_or(MALFORMED_DJANGO)?;
-        let digest = STANDARD.decode(digest).map_err(|_| MALFORMED_DJANGO)?;
-        Self::new(function, iterations, salt.into(), digest, MALFORMED_DJANGO)
-    }
-
-    fn new(
-        function: HashFunction,
-        iterations: &str,
-        salt: Vec<u8>,
-        digest: Vec<u8>,
-        malformed_error: PasswordHashError,
-    ) -> Result<Self, PasswordHashError> {
-        let iterations =
-            parse_number(iterations).filter(|count| *count > 0).ok_or(malformed_error)?;
-        check_maximum("number of iterations", iterations, MAX_PBKDF2_ITERATIONS)?;
-        // A longer key would multiply the cost, a shorter one would be easy to guess.
-        let max_digest_bytes = match function {
-            HashFunction::Sha256 => 32,
-            HashFunction::Sha512 => 64,
-        };
-        if salt.is_empty() || !(16..=max_digest_bytes).contains(&digest.len()) {
-            return Err(malformed_error);
-        }
-        Ok(Self { function, iterations, salt, digest })
     }
 }
 

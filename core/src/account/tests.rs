@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn a_name_is_1_to_30_letters_digits_and_underscores_with_dots_and_hyphens_inside() {
+fn a_chosen_name_is_1_to_30_letters_digits_and_underscores_with_dots_and_hyphens_inside() {
     for (name, expected) in [
         ("a", Ok(())),
         ("alice_2", Ok(())),
@@ -34,25 +34,42 @@ fn a_name_is_1_to_30_letters_digits_and_underscores_with_dots_and_hyphens_inside
         ("alice\n", Err(FieldError::NameInvalid)),
         ("alice\0", Err(FieldError::NameInvalid)),
     ] {
-        assert_eq!(check_name(name), expected, "{name:?}");
+        assert_eq!(check_sign_up_name(name), expected, "{name:?}");
+    }
+}
+
+#[test]
+fn a_name_follows_matrix_grammar_and_capitals_are_converted() {
+    let longest_name = "a".repeat(64);
+    for (text, expected) in [
+        ("alice", Ok("alice")),
+        ("Alice", Ok("alice")),
+        ("-a.b_c=d-e/f.", Ok("-a.b_c=d-e/f.")),
+        ("/", Ok("/")),
+        (&*longest_name, Ok(&*longest_name)),
+        (&format!("{longest_name}a"), Err(NameError::TooLong)),
+        ("", Err(NameError::Blank)),
+        ("al ice", Err(NameError::Invalid)),
+        ("@alice", Err(NameError::Invalid)),
+        ("alice:a", Err(NameError::Invalid)),
+        ("a+b", Err(NameError::Invalid)),
+        ("alicé", Err(NameError::Invalid)),
+        // The Kelvin sign, whose lower case is the letter k.
+        ("\u{212a}im", Err(NameError::Invalid)),
+        ("alice\n", Err(NameError::Invalid)),
+        ("alice\0", Err(NameError::Invalid)),
+    ] {
+        assert_eq!(parse_name(text), expected.map(str::to_owned), "{text:?}");
     }
 }
 
 #[test]
 fn only_operators_may_use_a_reserved_name() {
-    for name in ["admin", "root", "support", "webmaster"] {
-        assert_eq!(check_name(name), Ok(()));
-        assert_eq!(check_unreserved_name(name), Err(FieldError::Reserved), "{name}");
-    }
-    assert_eq!(check_unreserved_name("administer"), Ok(()));
-    assert_eq!(check_unreserved_name(""), Err(FieldError::Blank));
-}
-
-#[test]
-fn every_reserved_name_is_valid() {
     for name in RESERVED_NAMES.split_ascii_whitespace() {
         assert_eq!(check_name(name), Ok(()), "{name}");
+        assert_eq!(check_sign_up_name(name), Err(FieldError::Reserved), "{name}");
     }
+    assert_eq!(check_sign_up_name("administer"), Ok(()));
 }
 
 #[test]

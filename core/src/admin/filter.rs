@@ -4,12 +4,12 @@ use thiserror::Error;
 
 use super::role_id;
 use crate::account::Role;
-use crate::form::{Pairs, is_true, last_value};
+use crate::form::{Pairs, last_value};
 
 /// The criteria that an account must meet to be listed.
 ///
 /// Some filters of Mastodon's API select accounts that do not exist here, such as those of other
-/// servers. For these, the parsing functions return `None`.
+/// servers. For these, [`AccountFilter::parse`] returns `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountFilter {
     /// The beginning of the name, in lower case.
@@ -35,22 +35,8 @@ pub enum FilterError {
 const UNUSED_STATES: [&str; 4] = ["pending", "silenced", "suspended", "sensitized"];
 
 impl AccountFilter {
-    /// Parses the parameters of version 1, which are flags; `None` if no account can match.
-    pub fn from_v1(pairs: &Pairs) -> Option<Self> {
-        let is_set = |name: &str| is_true(last_value(pairs, name));
-        if is_set("remote") || UNUSED_STATES.iter().any(|state| is_set(state)) {
-            return None;
-        }
-        let role = is_set("staff").then_some(Role::Admin);
-        Some(Self {
-            role,
-            only_disabled: is_set("disabled"),
-            ..Self::from_common_parameters(pairs)?
-        })
-    }
-
-    /// Parses the parameters of version 2; `None` if no account can match.
-    pub fn from_v2(pairs: &Pairs) -> Result<Option<Self>, FilterError> {
+    /// Parses the parameters of version 2 of the list; `None` if no account can match.
+    pub fn parse(pairs: &Pairs) -> Result<Option<Self>, FilterError> {
         let is_local = match last_value(pairs, "origin") {
             "" | "local" => true,
             "remote" => false,
@@ -72,11 +58,11 @@ impl AccountFilter {
             [role] => Some(role),
             _ => None,
         };
-        Ok(Self::from_common_parameters(pairs).map(|filter| Self { role, only_disabled, ..filter }))
+        Ok(Self::from_prefixes(pairs).map(|filter| Self { role, only_disabled, ..filter }))
     }
 
-    /// Parses the parameters common to both versions.
-    fn from_common_parameters(pairs: &Pairs) -> Option<Self> {
+    /// Parses the filters of the name and the e-mail address.
+    fn from_prefixes(pairs: &Pairs) -> Option<Self> {
         let prefix = |name| {
             let prefix = last_value(pairs, name).trim().to_lowercase();
             Some(prefix).filter(|prefix| !prefix.is_empty())
@@ -118,14 +104,10 @@ fn selected_roles(pairs: &Pairs) -> Vec<Role> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::parse;
+    use crate::form;
 
-    fn filter_v1(query: &str) -> Option<AccountFilter> {
-        AccountFilter::from_v1(&parse(query.as_bytes()).unwrap())
-    }
-
-    fn filter_v2(query: &str) -> Result<Option<AccountFilter>, FilterError> {
-        AccountFilter::from_v2(&parse(query.as_bytes()).unwrap())
+    fn parse_filter(query: &str) -> Result<Option<AccountFilter>, FilterError> {
+        AccountFilter::parse(&form::parse(query.as_bytes()).unwrap())
     }
 
     fn match_all() -> AccountFilter {
@@ -133,29 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_flags_select_accounts() {
-        let only_disabled = AccountFilter { only_disabled: true, ..match_all() };
-        let only_staff = AccountFilter { role: Some(Role::Admin), ..match_all() };
-        for (query, expected) in [
-            ("", Some(match_all())),
-            ("local=true&active=True", Some(match_all())),
-            ("disabled=1", Some(only_disabled.clone())),
-            ("active=true&disabled=true", Some(only_disabled)),
-            ("staff=true", Some(only_staff)),
-            ("disabled=false&staff=0&remote=False&silenced=", Some(match_all())),
-            ("remote=true", None),
-            ("local=true&remote=true", None),
-            ("pending=true", None),
-            ("silenced=true", None),
-            ("suspended=true", None),
-            ("sensitized=true", None),
-        ] {
-            assert_eq!(filter_v1(query), expected, "{query}");
-        }
-    }
-
-    #[test]
-    fn version_2_parameters_select_accounts() {
+    fn parameters_select_accounts() {
         let role = |role| Ok(Some(AccountFilter { role: Some(role), ..match_all() }));
         for (query, expected) in [
             ("", Ok(Some(match_all()))),
@@ -180,7 +140,7 @@ mod tests {
             ("status=Active", Err(FilterError::Status("Active".to_owned()))),
             ("origin=remote&status=x", Err(FilterError::Status("x".to_owned()))),
         ] {
-            assert_eq!(filter_v2(query), expected, "{query}");
+            assert_eq!(parse_filter(query), expected, "{query}");
         }
     }
 
@@ -199,8 +159,7 @@ mod tests {
             ("ip=192.0.2.1", None),
             ("by_domain=ring.example", None),
         ] {
-            assert_eq!(filter_v1(query), expected, "{query}");
-            assert_eq!(filter_v2(query), Ok(expected), "{query}");
+            assert_eq!(parse_filter(query), Ok(expected), "{query}");
         }
     }
 }

@@ -11,9 +11,8 @@ const DEFAULT_LIMIT: i64 = 100;
 const MAX_LIMIT: i64 = 200;
 
 /// The parameters that a link to the next or previous page repeats.
-const REPEATED_PARAMETERS: &str = "limit local remote active pending disabled silenced suspended \
-    sensitized username display_name by_domain email ip staff origin status permissions role_ids \
-    role_ids[] invited_by";
+const REPEATED_PARAMETERS: &str = "limit username display_name by_domain email ip origin status \
+    permissions role_ids role_ids[] invited_by";
 
 /// A request for a page of a list, whose items are ordered by descending id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

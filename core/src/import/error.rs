@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::account::FieldError;
+use crate::account::{FieldError, NameError};
 use crate::account::password_hash::PasswordHashError;
 use crate::json::JsonError;
 use crate::rules::RuleError;
@@ -33,14 +33,12 @@ pub enum ImportError {
          created_at and push_rules"
     )]
     UnknownField(String),
-    /// The name or the e-mail address is not valid.
-    #[error("{field} {error}")]
-    Field {
-        /// The field name.
-        field: &'static str,
-        /// The reason its value is rejected.
-        error: FieldError,
-    },
+    /// The name is not valid.
+    #[error("name {0}")]
+    Name(#[from] NameError),
+    /// The e-mail address is not valid.
+    #[error("email {0}")]
+    Email(FieldError),
     /// The password hash is not accepted.
     #[error("password_hash {0}")]
     PasswordHash(#[from] PasswordHashError),

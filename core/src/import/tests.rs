@@ -89,12 +89,12 @@ fn an_error_names_the_field_and_the_expected_value() {
         (r#"{"name":1}"#, "name must be a string"),
         (r#"{"name":""}"#, "name can't be blank"),
         (
-            r#"{"name":"Alice"}"#,
-            "name must contain only lowercase letters, digits and underscores; dots and hyphens are allowed except at the start or end",
+            r#"{"name":"al ice"}"#,
+            "name must contain only the letters a to z, digits and . _ = - /",
         ),
         (
-            r#"{"name":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#,
-            "name is too long (maximum is 30 characters)",
+            r#"{"name":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#,
+            "name is too long (maximum is 64 characters)",
         ),
         (&alice_with(r#""email":true"#), "email must be a string"),
         (&alice_with(r#""email":"alice""#), "email is not a valid e-mail address"),
@@ -326,7 +326,7 @@ fn a_repeated_name_or_address_is_rejected() {
             .map_err(|error| error.to_string())
     };
     assert_eq!(parse_name(r#"{"name":"alice","email":"a@x.org"}"#), Ok("alice".to_owned()));
-    assert_eq!(parse_name(r#"{"name":"bob"}"#), Ok("bob".to_owned()));
+    assert_eq!(parse_name(r#"{"name":"Bob/="}"#), Ok("bob/=".to_owned()));
     assert_eq!(parse_name(r#"{"name":"carol"}"#), Ok("carol".to_owned()), "an address is optional");
     let same_name = "line 4: name is the same as on line 1; delete or change one of them";
     assert_eq!(parse_name(r#"{"name":"alice"}"#), Err(same_name.to_owned()));

@@ -86,13 +86,12 @@ pub(crate) enum SignUpError {
     Store(StoreError),
 }
 
-/// Name or address of an account, as a person enters it.
+/// Name or address of an account, as a person enters it. Case is ignored: phone keyboards
+/// capitalise the first letter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Login<'a> {
-    /// The name or the verified e-mail address, ignoring case: phone keyboards capitalise the
-    /// first letter.
+    /// The name or the verified e-mail address.
     NameOrEmail(&'a str),
-    /// The exact name.
     Name(&'a str),
 }
 
@@ -148,8 +147,9 @@ impl Authenticator<'_> {
                 Login::NameOrEmail(email) if email.contains('@') => {
                     self.store.account_by_email(email).await
                 }
-                Login::NameOrEmail(name) => self.store.account_by_name(&name.to_lowercase()).await,
-                Login::Name(name) => self.store.account_by_name(name).await,
+                Login::NameOrEmail(name) | Login::Name(name) => {
+                    self.store.account_by_name(&name.to_ascii_lowercase()).await
+                }
             }
         };
         let guess = Guess::SignIn(name);

@@ -1,16 +1,15 @@
 //! Password hashing with Argon2id (OWASP parameters) and limited concurrency. Imported hashes of
 //! other algorithms are verified, and replaced at sign-in.
 
-mod verification;
-
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 
-use argon2::password_hash::PasswordHasher;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
 use belfry_core::account::MAX_PASSWORD_LENGTH;
+use belfry_core::account::password_hash::{Bcrypt, PasswordHash as StoredHash};
 use belfry_core::limits::Network;
 use belfry_core::secret::Secret;
 use belfry_runtime::metrics::Counter;
@@ -18,8 +17,6 @@ use belfry_runtime::random;
 use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
-use self::verification::matches_hash;
-pub use self::verification::needs_rehash;
 use crate::log::request_context::RequestContext;
 
 /// Length of the wait queue per concurrent hash. Further requests are rejected, because clients
@@ -149,6 +146,44 @@ impl Passwords {
 fn argon2() -> Argon2<'static> {
     let params = Params::new(19 * 1024, 2, 1, None).expect("the parameters are valid");
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+}
+
+/// Returns whether a password matches this hash. No password matches a hash that is damaged or too
+/// expensive.
+fn matches_hash(password: &str, stored_hash: &str) -> bool {
+    let Ok(hash) = StoredHash::parse(stored_hash) else { return false };
+    let is_match = match &hash {
+        StoredHash::Argon2 => argon2().verify_password(password.as_bytes(), stored_hash).is_ok(),
+        StoredHash::Bcrypt(hash) => {
+            hash.matches(&bcrypt::bcrypt(hash.cost, hash.salt, &Bcrypt::key(password)))
+        }
+    };
+    is_match && hash.can_match(password)
+}
+
+/// Returns whether a stored hash should be replaced after it has verified this password. An Argon2
+/// hash is replaced if it is weaker than the current parameters, any other hash if only this
+/// password matches it.
+pub fn needs_rehash(stored_hash: &str, password: &str) -> bool {
+    match StoredHash::parse(stored_hash) {
+        Ok(StoredHash::Argon2) => is_weak_argon2(stored_hash),
+        Ok(hash) => hash.covers_whole_password(password),
+        Err(_) => false,
+    }
+}
+
+/// Returns whether an Argon2 hash is weaker than the current parameters.
+fn is_weak_argon2(stored_hash: &str) -> bool {
+    let Ok(hash) = PasswordHash::new(stored_hash) else { return false };
+    let (current_argon2, Ok(stored_params)) = (argon2(), Params::try_from(&hash)) else {
+        return true;
+    };
+    let is_same_algorithm = hash.algorithm == Algorithm::Argon2id.ident()
+        && hash.version == Some(Version::V0x13.into());
+    let current_params = current_argon2.params();
+    !is_same_algorithm
+        || stored_params.m_cost() < current_params.m_cost()
+        || stored_params.t_cost() < current_params.t_cost()
 }
 
 #[cfg(test)]

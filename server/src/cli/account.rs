@@ -80,11 +80,10 @@ impl Command {
     /// service is rejected, because `belfry serve` creates it.
     pub(super) fn check_new_account(&self, config: &Config) -> Result<(), CliError> {
         let Self::Add(account) = self else { return Ok(()) };
-        account.check()?;
-        let name = &account.name;
+        let name = account.check()?;
         for source in &config.application_services {
             let ApplicationService { id, sender, .. } = source.read()?;
-            if sender == *name {
+            if sender == name {
                 return Err(format!(
                     "{name} is the sender_localpart of the application service {id:?}, and belfry \
                      serve creates its account"

@@ -7,13 +7,12 @@ mod tests;
 use std::sync::Arc;
 
 use axum::routing::{any, get, post};
-use belfry_core::oauth::scope::Scope;
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{
     devices, notifications, page, rules, security, sign_in, sign_out, sign_up, trial,
 };
-use super::api::admin::{self, actions, empty_list_route, empty_statistics_route};
+use super::api::admin::{self, actions};
 use super::api::{accounts, apps, instance, subscription};
 use super::error::format::ErrorFormat;
 use super::layer::area::{Area, RateLimiting};
@@ -139,37 +138,13 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
 
 /// Adds Mastodon's admin API.
 fn add_admin_routes(api: AreaRouter) -> AreaRouter {
-    api.route(paths::ADMIN_ACCOUNTS_V1, get(admin::accounts::list_accounts_v1))
-        .route(paths::ADMIN_ACCOUNTS_V2, get(admin::accounts::list_accounts_v2))
+    api.route(paths::ADMIN_ACCOUNTS, get(admin::accounts::list_accounts))
         .route(
             "/api/v1/admin/accounts/{id}",
             get(admin::accounts::get_account).delete(actions::delete_account),
         )
         .route("/api/v1/admin/accounts/{id}/action", post(actions::perform_action))
         .route("/api/v1/admin/accounts/{id}/enable", post(actions::enable_account))
-        .route("/api/v1/admin/accounts/{id}/unsilence", post(actions::leave_unchanged))
-        .route("/api/v1/admin/accounts/{id}/unsensitive", post(actions::leave_unchanged))
-        .route("/api/v1/admin/accounts/{id}/approve", post(actions::reject_unsupported))
-        .route("/api/v1/admin/accounts/{id}/reject", post(actions::reject_unsupported))
-        .route("/api/v1/admin/accounts/{id}/unsuspend", post(actions::reject_unsupported))
-        .route("/api/v1/admin/reports", empty_list_route(Scope::AdminReadReports))
-        .route("/api/v1/admin/domain_allows", empty_list_route(Scope::AdminReadDomainAllows))
-        .route("/api/v1/admin/domain_blocks", empty_list_route(Scope::AdminReadDomainBlocks))
-        .route(
-            "/api/v1/admin/email_domain_blocks",
-            empty_list_route(Scope::AdminReadEmailDomainBlocks),
-        )
-        .route("/api/v1/admin/ip_blocks", empty_list_route(Scope::AdminReadIpBlocks))
-        .route(
-            "/api/v1/admin/canonical_email_blocks",
-            empty_list_route(Scope::AdminReadCanonicalEmailBlocks),
-        )
-        .route("/api/v1/admin/trends/tags", empty_list_route(Scope::AdminRead))
-        .route("/api/v1/admin/trends/statuses", empty_list_route(Scope::AdminRead))
-        .route("/api/v1/admin/trends/links", empty_list_route(Scope::AdminRead))
-        .route("/api/v1/admin/measures", empty_statistics_route())
-        .route("/api/v1/admin/dimensions", empty_statistics_route())
-        .route("/api/v1/admin/retention", empty_statistics_route())
 }
 
 fn oauth_area_routers() -> [AreaRouter; 3] {

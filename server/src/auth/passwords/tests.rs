@@ -96,42 +96,12 @@ async fn networks_with_a_sign_in_have_reserved_places_in_the_queue() {
     assert_eq!(verify("correct horse", network(1)).await, Err(HashQueueFull));
 }
 
-/// Hashes from other programs: crypt(3) of libxcrypt; Python's hashlib in the formats of the PHC,
-/// passlib and Django; passlib; and the reference implementation of Argon2.
-const HASHES_FROM_OTHER_SYSTEMS: [(&str, &str); 12] = [
+/// Hashes from other programs: crypt(3) of libxcrypt, and the reference implementation of Argon2.
+const HASHES_FROM_OTHER_SYSTEMS: [(&str, &str); 5] = [
     ("correct horse", "$2a$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
     ("correct horse", "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
     ("correct horse", "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2"),
     ("U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
-    (
-        "correct horse",
-        "$pbkdf2-sha256$i=1000,l=32$AAECAwQFBgcICQoLDA0ODw$\
-         yRTMTwbMbo9G0VfjobWqerzuuxe7BETNTErBbKKumGQ",
-    ),
-    (
-        "correct horse",
-        "$pbkdf2-sha512$i=1000,l=64$AAECAwQFBgcICQoLDA0ODw$Xpx07WjVx4vCIvrmBRj8uOoVVtGqJqtUv2J5bhizSQs7\
-         osCteF7W4A61dZDqSIqQjO+dxO6p5FT/Uy7QRBXSXA",
-    ),
-    (
-        "correct horse",
-        "$pbkdf2-sha256$1000$./v7./v7./v7./v7./v7.w$6K/S943NADeFiTn06SjokqKekWwRk0.FHe719IKmFUY",
-    ),
-    (
-        "password",
-        "$pbkdf2-sha256$1212$4vjV83LKPjQzk31VI4E0Vw$hsYF68OiOUPdDZ1Fg.fJPeq1h/gXXY7acBp9/6c.tmQ",
-    ),
-    (
-        "password",
-        "$pbkdf2-sha512$1212$RHY0Fr3IDMSVO/RSZyb5ow$eNLfBK.eVozomMr.1gYa17k9B7KIK25NOEshvhrSX.esqY3s.\
-         FvWZViXz4KoLlQI.BzY/YTNJOiKc5gBYFYGww",
-    ),
-    ("correct horse", "pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso="),
-    (
-        "correct horse",
-        "pbkdf2_sha512$1000$seasalt$CBx2rkpvjyEAoopNVuRZWOOxTTRwoV6JjrHARZAmWoRGf7Bll/+N6ttV/4gWvtd16NJ9\
-         4OpVpZHm44IdMrFULg==",
-    ),
     (
         "password",
         "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",

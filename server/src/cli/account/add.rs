@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::iter;
 
-use belfry_core::account::{Role, check_email, check_name};
+use belfry_core::account::{Role, check_email, parse_name};
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_store::{AddAccountError, Email, Store};
 use clap::Args;
@@ -14,8 +14,8 @@ use crate::cli::CliError;
 
 #[derive(Args)]
 pub(in crate::cli) struct Add {
-    /// Account name: a to z, 0 to 9 and _, also . and - between them; at most 30 characters
-    pub(super) name: String,
+    /// Account name: a to z, 0 to 9 and . _ = - /; at most 64 characters; capitals are converted
+    name: String,
     /// E-mail address
     #[arg(long)]
     email: Option<String>,
@@ -28,18 +28,18 @@ pub(in crate::cli) struct Add {
 }
 
 impl Add {
-    /// Checks the name and the e-mail address.
-    pub(super) fn check(&self) -> Result<(), CliError> {
-        check_name(&self.name).map_err(|error| format!("the name {error}"))?;
+    /// Checks the name and the e-mail address, and returns the name in lower case.
+    pub(super) fn check(&self) -> Result<String, CliError> {
         if let Some(email) = &self.email {
             check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
         }
-        Ok(())
+        Ok(parse_name(&self.name).map_err(|error| format!("the name {error}"))?)
     }
 
-    /// Adds the account, whose name and e-mail address were checked.
+    /// Adds the account.
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
-        let Self { name, email, password_stdin, admin } = self;
+        let name = self.check()?;
+        let Self { email, password_stdin, admin, .. } = self;
         let identifiers = iter::once(&*name).chain(email.as_deref());
         let (hash, generated_password) =
             read_or_generate_password(password_stdin, identifiers).await?;

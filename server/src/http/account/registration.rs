@@ -1,4 +1,4 @@
-//! Account creation for the sign-up page, Mastodon's API and Matrix clients.
+//! Account creation for the sign-up page and Mastodon's API.
 
 use belfry_core::account::FieldError;
 use belfry_core::account::sign_up::{Field, InvalidField, NewAccount, SignUp};

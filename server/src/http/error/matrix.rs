@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use belfry_core::account;
+use belfry_core::account::{FieldError, NameError};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{LoginError, MatrixErrorCode, STAGE_DUMMY};
 use belfry_core::oauth::bearer::MultipleTokens;
@@ -73,9 +73,9 @@ pub(crate) enum MatrixError {
     #[error("Guest accounts are not supported")]
     GuestsUnsupported,
     #[error("The user name {0}")]
-    Username(account::FieldError),
+    Username(NameError),
     #[error("The password {0}")]
-    Password(account::FieldError),
+    Password(FieldError),
     #[error("This user name is reserved for an application service")]
     ReservedName,
     #[error("This user name is not in the namespaces of the application service")]
@@ -127,7 +127,7 @@ impl MatrixError {
             // Not 401: clients would delete their data, but the account may be enabled again.
             Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
             Self::GuestsUnsupported => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
-            Self::Username(account::FieldError::Taken) => {
+            Self::Username(NameError::Taken) => {
                 (StatusCode::BAD_REQUEST, "M_USER_IN_USE")
             }
             Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
@@ -244,7 +244,7 @@ impl From<VerifyError> for MatrixError {
 impl From<SignUpError> for MatrixError {
     fn from(error: SignUpError) -> Self {
         match error {
-            SignUpError::NameTaken => Self::Username(account::FieldError::Taken),
+            SignUpError::NameTaken => Self::Username(NameError::Taken),
             SignUpError::Busy(error) => error.into(),
             SignUpError::Store(error) => error.into(),
         }

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
-use belfry_core::account::sign_up::NewAccount;
-use belfry_core::account::{self, check_name, check_password, check_unreserved_name};
+use belfry_core::account::{NameError, check_password, is_reserved_name, parse_name};
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
@@ -17,8 +16,7 @@ use super::login::issue_login_token;
 use crate::app::AppState;
 use crate::auth::tokens::{FirstPartyApp, find_or_create_first_party_app};
 use crate::config::RegistrationPolicy;
-use crate::http::account::registration as account_registration;
-use crate::http::error::{CommonError, MatrixError};
+use crate::http::error::MatrixError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::body::FullBody;
@@ -49,9 +47,13 @@ pub(crate) async fn register(
         return Err(MatrixError::GuestsUnsupported);
     }
     let request = request?;
+    let chosen_name = request.username.as_deref().map(parse_name).transpose();
+    let chosen_name = chosen_name.map_err(MatrixError::Username)?;
     // The name is checked before the stages, while the user still sees the form.
-    if let Some(name) = &request.username {
-        check_unreserved_name(name).map_err(MatrixError::Username)?;
+    if let Some(name) = &chosen_name {
+        if is_reserved_name(name) {
+            return Err(MatrixError::Username(NameError::Reserved));
+        }
         // Rejected whether or not the account exists, so nothing is revealed.
         if is_reserved(name, &state) {
             return Err(MatrixError::ReservedName);
@@ -64,11 +66,11 @@ pub(crate) async fn register(
             guard.refund_name_lookup().await;
         }
         if name_lookup?.is_some() {
-            return Err(MatrixError::Username(account::FieldError::Taken));
+            return Err(MatrixError::Username(NameError::Taken));
         }
     }
     if let Some(password) = &request.password {
-        check_password(password, request.username.as_deref()).map_err(MatrixError::Password)?;
+        check_password(password, chosen_name.as_deref()).map_err(MatrixError::Password)?;
     }
     if request.stage != RegistrationStage::Completed {
         let session = random::split_token(state.clock.now()).reveal().to_owned();
@@ -77,14 +79,13 @@ pub(crate) async fn register(
     }
     let password =
         request.password.ok_or_else(|| JsonError::MissingField("password".to_owned()))?;
-    let name = match request.username {
+    let name = match chosen_name {
         Some(name) => name,
         None => generate_name(&state)?,
     };
     guard.count_sign_up().await?;
-    let new_account = NewAccount::new(name, password, |name| is_reserved(name, &state))
-        .map_err(|_| CommonError::Internal)?;
-    let proof = account_registration::create_account(&state, &guard.audit, new_account).await?;
+    let events = guard.audit.success_event(AuditKind::SignUp).into();
+    let proof = state.authenticator().sign_up(&events, name, None, Some(password)).await?;
     if request.inhibit_login {
         return Ok(response_without_token(&state, &proof.account.name));
     }
@@ -108,9 +109,9 @@ async fn register_for_service(
         | MatrixError::Deactivated => MatrixError::UnknownToken,
         error => error,
     })?;
-    let name =
-        request.username.clone().ok_or_else(|| JsonError::MissingField("username".to_owned()))?;
-    check_name(&name).map_err(MatrixError::Username)?;
+    let username =
+        request.username.as_deref().ok_or_else(|| JsonError::MissingField("username".to_owned()))?;
+    let name = parse_name(username).map_err(MatrixError::Username)?;
     let server_name = state.server_name();
     if !service.may_act_for(&name, &user_id(&name, server_name)) {
         return Err(MatrixError::NameOutsideNamespace);

@@ -7,7 +7,6 @@ use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
 use super::{admin_client, set_role};
-use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestResponse, any_events, on_both_engines};
 
 on_both_engines! {
@@ -17,30 +16,12 @@ on_both_engines! {
 }
 
 /// Every endpoint with its scope. Account 1, which some paths name, does not exist.
-const ENDPOINTS: [(&str, &str); 23] = [
-    ("GET /api/v1/admin/accounts", "admin:read:accounts"),
+const ENDPOINTS: [(&str, &str); 5] = [
     ("GET /api/v2/admin/accounts", "admin:read:accounts"),
     ("GET /api/v1/admin/accounts/1", "admin:read:accounts"),
     ("DELETE /api/v1/admin/accounts/1", "admin:write:accounts"),
     ("POST /api/v1/admin/accounts/1/action", "admin:write:accounts"),
     ("POST /api/v1/admin/accounts/1/enable", "admin:write:accounts"),
-    ("POST /api/v1/admin/accounts/1/unsilence", "admin:write:accounts"),
-    ("POST /api/v1/admin/accounts/1/unsensitive", "admin:write:accounts"),
-    ("POST /api/v1/admin/accounts/1/approve", "admin:write:accounts"),
-    ("POST /api/v1/admin/accounts/1/reject", "admin:write:accounts"),
-    ("POST /api/v1/admin/accounts/1/unsuspend", "admin:write:accounts"),
-    ("GET /api/v1/admin/reports", "admin:read:reports"),
-    ("GET /api/v1/admin/domain_allows", "admin:read:domain_allows"),
-    ("GET /api/v1/admin/domain_blocks", "admin:read:domain_blocks"),
-    ("GET /api/v1/admin/email_domain_blocks", "admin:read:email_domain_blocks"),
-    ("GET /api/v1/admin/ip_blocks", "admin:read:ip_blocks"),
-    ("GET /api/v1/admin/canonical_email_blocks", "admin:read:canonical_email_blocks"),
-    ("GET /api/v1/admin/trends/tags", "admin:read"),
-    ("GET /api/v1/admin/trends/statuses", "admin:read"),
-    ("GET /api/v1/admin/trends/links", "admin:read"),
-    ("POST /api/v1/admin/measures", "admin:read"),
-    ("POST /api/v1/admin/dimensions", "admin:read"),
-    ("POST /api/v1/admin/retention", "admin:read"),
 ];
 
 /// Returns the status and the error.
@@ -140,7 +121,7 @@ async fn a_demoted_admin_loses_access_immediately(service: Service) {
         .await
         .unwrap();
     let disabled_error = (403, json!("Your login is currently disabled"));
-    assert_eq!(status_and_error(&admin.get("/api/v1/admin/accounts").await), disabled_error);
+    assert_eq!(status_and_error(&admin.get("/api/v2/admin/accounts").await), disabled_error);
 }
 
 #[tokio::test]
@@ -162,30 +143,5 @@ async fn an_application_service_acting_for_an_admin_has_no_access() {
             (401, json!("The access token is invalid")),
             "{request}"
         );
-    }
-}
-
-#[tokio::test]
-async fn unsupported_admin_resources_are_empty_or_rejected() {
-    let service = Service::start_with(unlimited_config()).await;
-    let admin = admin_client(&service, "admin:read admin:write").await;
-    for (request, _) in ENDPOINTS.iter().filter(|(request, _)| !request.contains("/accounts")) {
-        for slash in ["", "/"] {
-            let response = admin.send(&format!("{request}{slash}"), "").await;
-            assert_eq!(response.expect_json(StatusCode::OK), json!([]), "{request}{slash}");
-        }
-    }
-    for request in ["POST /api/v1/admin/domain_blocks", "GET /api/v1/admin/measures"] {
-        assert_eq!(admin.send(request, "").await.status, 405, "{request}");
-    }
-    for request in [
-        "GET /api/v1/admin/domain_blocks/1",
-        "GET /api/v1/admin/reports/1",
-        "POST /api/v1/admin/reports/1/resolve",
-        "GET /api/v1/admin/tags/1",
-        "GET /api/v1/admin",
-        "GET /api/v2/admin/reports",
-    ] {
-        assert_eq!(admin.send(request, "").await.status, 404, "{request}");
     }
 }

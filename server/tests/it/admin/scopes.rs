@@ -58,7 +58,7 @@ async fn only_an_admin_can_grant_admin_scopes(service: Service) {
     let token = client.redeem(&parameters["code"], &[]).await.expect_json(StatusCode::OK);
     assert_eq!(token["scope"], SCOPES);
     let admin = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
-    assert_eq!(admin.get("/api/v1/admin/accounts").await.status, 200);
+    assert_eq!(admin.get("/api/v2/admin/accounts").await.status, 200);
     let account = admin.get("/api/v1/accounts/verify_credentials").await.json();
     let role = json!({
         "id": "3", "name": "Admin", "permissions": "1048575", "color": "", "highlighted": true,
@@ -163,7 +163,7 @@ async fn admin_scopes_are_not_granted_without_consent(service: Service) {
     let login = response.expect_json(StatusCode::OK);
     let root_client =
         service.anonymous_client().with_token(login["access_token"].as_str().unwrap());
-    let response = root_client.get("/api/v1/admin/accounts").await;
+    let response = root_client.get("/api/v2/admin/accounts").await;
     let error = json!({
         "error": "This action is outside the authorized scopes",
         "error_description": "This token lacks the scope admin:read:accounts",

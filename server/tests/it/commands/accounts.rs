@@ -180,7 +180,7 @@ async fn any_role_except_the_last_admins_can_be_changed(workspace: Workspace) {
     assert_eq!(output, "account bob has the role admin\n");
     let token = workspace.run(&["token", "issue", "bob", "--scopes", "admin:read"]);
     let fetch_status = async || {
-        let url = format!("{}/api/v1/admin/accounts", server.url);
+        let url = format!("{}/api/v2/admin/accounts", server.url);
         let request = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
         request.send().await.unwrap().status().as_u16()
     };

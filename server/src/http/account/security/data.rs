@@ -45,7 +45,8 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
         let counted_content = session.state.unread_responses.count(account.id, content.into());
         let mut response = JsonBytes(counted_content.map_err(CommonError::from)?).into_response();
         let today = session.state.clock.now().strftime("%Y-%m-%d");
-        let disposition = format!("attachment; filename=\"{}-{today}.json\"", account.name);
+        let name = account.name.replace('/', "_");
+        let disposition = format!("attachment; filename=\"{name}-{today}.json\"");
         let disposition = HeaderValue::from_str(&disposition).map_err(|_| CommonError::Internal)?;
         response.headers_mut().insert(header::CONTENT_DISPOSITION, disposition);
         let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");

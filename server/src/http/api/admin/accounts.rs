@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::admin::{AccountFilter, Links, PageRequest};
-use belfry_core::form::Pairs;
 use belfry_core::oauth::scope::Scope;
 use serde_json::Value;
 
@@ -17,28 +16,37 @@ use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::admin::Admin;
 use crate::http::extract::form::Query;
 use crate::http::json::Json;
-use crate::paths::{ADMIN_ACCOUNTS_V1, ADMIN_ACCOUNTS_V2};
-
-/// `GET /api/v1/admin/accounts`
-pub(crate) async fn list_accounts_v1(
-    State(state): State<Arc<AppState>>,
-    admin: Admin,
-    Query(pairs): Query,
-) -> Result<Response, ApiError> {
-    admin.require_scope(Scope::AdminReadAccounts)?;
-    list_accounts(&state, ADMIN_ACCOUNTS_V1, &pairs, AccountFilter::from_v1(&pairs)).await
-}
+use crate::paths::ADMIN_ACCOUNTS;
 
 /// `GET /api/v2/admin/accounts`
-pub(crate) async fn list_accounts_v2(
+pub(crate) async fn list_accounts(
     State(state): State<Arc<AppState>>,
     admin: Admin,
     Query(pairs): Query,
 ) -> Result<Response, ApiError> {
     admin.require_scope(Scope::AdminReadAccounts)?;
-    let filter = AccountFilter::from_v2(&pairs)
-        .map_err(|error| CommonError::Malformed(error.to_string()))?;
-    list_accounts(&state, ADMIN_ACCOUNTS_V2, &pairs, filter).await
+    let filter =
+        AccountFilter::parse(&pairs).map_err(|error| CommonError::Malformed(error.to_string()))?;
+    let page =
+        PageRequest::parse(&pairs).map_err(|error| CommonError::Malformed(error.to_string()))?;
+    let accounts = match filter {
+        Some(filter) => state.store.find_accounts(&filter, &page).await?,
+        None => Vec::new(),
+    };
+    let ids: Vec<i64> = accounts.iter().map(|account| account.id).collect();
+    let entities: Vec<Value> =
+        accounts.iter().map(|account| admin_account_entity(&state, account)).collect();
+    let mut response = Json(entities).into_response();
+    let Links { next, previous } = page.links(&pairs, &ids);
+    let links = [("next", next), ("prev", previous)].into_iter().filter_map(|(rel, query)| {
+        Some(format!("<{}{ADMIN_ACCOUNTS}?{}>; rel=\"{rel}\"", state.base_url, query?))
+    });
+    let link_header = links.collect::<Vec<_>>().join(", ");
+    if !link_header.is_empty() {
+        let link_header = HeaderValue::try_from(link_header).map_err(|_| CommonError::Internal)?;
+        response.headers_mut().insert(header::LINK, link_header);
+    }
+    Ok(response)
 }
 
 /// `GET /api/v1/admin/accounts/:id`
@@ -49,32 +57,4 @@ pub(crate) async fn get_account(
 ) -> Result<Json<Value>, ApiError> {
     admin.require_scope(Scope::AdminReadAccounts)?;
     Ok(Json(admin_account_entity(&state, &id.load_account(&state).await?)))
-}
-
-async fn list_accounts(
-    state: &AppState,
-    path: &str,
-    pairs: &Pairs,
-    filter: Option<AccountFilter>,
-) -> Result<Response, ApiError> {
-    let page =
-        PageRequest::parse(pairs).map_err(|error| CommonError::Malformed(error.to_string()))?;
-    let accounts = match filter {
-        Some(filter) => state.store.find_accounts(&filter, &page).await?,
-        None => Vec::new(),
-    };
-    let ids: Vec<i64> = accounts.iter().map(|account| account.id).collect();
-    let entities: Vec<Value> =
-        accounts.iter().map(|account| admin_account_entity(state, account)).collect();
-    let mut response = Json(entities).into_response();
-    let Links { next, previous } = page.links(pairs, &ids);
-    let links = [("next", next), ("prev", previous)].into_iter().filter_map(|(rel, query)| {
-        Some(format!("<{}{path}?{}>; rel=\"{rel}\"", state.base_url, query?))
-    });
-    let link_header = links.collect::<Vec<_>>().join(", ");
-    if !link_header.is_empty() {
-        let link_header = HeaderValue::try_from(link_header).map_err(|_| CommonError::Internal)?;
-        response.headers_mut().insert(header::LINK, link_header);
-    }
-    Ok(response)
 }

@@ -79,29 +79,6 @@ pub(crate) async fn delete_account(
     }
 }
 
-/// `POST …/unsilence` and `…/unsensitive`: no account is silenced or sensitive, so nothing
-/// changes, as in Mastodon.
-pub(crate) async fn leave_unchanged(
-    State(state): State<Arc<AppState>>,
-    admin: Admin,
-    id: AccountId,
-) -> Result<Json<Value>, ApiError> {
-    admin.require_scope(Scope::AdminWriteAccounts)?;
-    Ok(Json(admin_account_entity(&state, &id.load_account(&state).await?)))
-}
-
-/// `POST …/approve`, `…/reject` and `…/unsuspend`: always rejected, because they require a pending
-/// or suspended account, and there are none.
-pub(crate) async fn reject_unsupported(
-    State(state): State<Arc<AppState>>,
-    admin: Admin,
-    id: AccountId,
-) -> Result<Json<Value>, ApiError> {
-    admin.require_scope(Scope::AdminWriteAccounts)?;
-    id.load_account(&state).await?;
-    Err(ApiError::NotAllowed)
-}
-
 fn require_updated(outcome: AccountUpdateOutcome) -> Result<(), ApiError> {
     match outcome {
         AccountUpdateOutcome::Updated => Ok(()),
