@@ -121,8 +121,7 @@ pub fn parse_name(text: &str) -> Result<String, NameError> {
 
 /// Checks that a text is an account name: up to 64 of `a-z 0-9 . _ = - /`.
 pub fn check_name(name: &str) -> Result<(), NameError> {
-    let is_allowed =
-        |b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'=' | b'-' | b'/');
+    let is_allowed = |b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'=' | b'-' | b'/');
     if name.is_empty() {
         Err(NameError::Blank)
     } else if !name.bytes().all(is_allowed) {

@@ -3,8 +3,8 @@
 
 use thiserror::Error;
 
-use crate::account::{FieldError, NameError};
 use crate::account::password_hash::PasswordHashError;
+use crate::account::{FieldError, NameError};
 use crate::json::JsonError;
 use crate::rules::RuleError;
 

@@ -88,10 +88,7 @@ fn an_error_names_the_field_and_the_expected_value() {
         (r#"{"name":null}"#, "name is missing"),
         (r#"{"name":1}"#, "name must be a string"),
         (r#"{"name":""}"#, "name can't be blank"),
-        (
-            r#"{"name":"al ice"}"#,
-            "name must contain only the letters a to z, digits and . _ = - /",
-        ),
+        (r#"{"name":"al ice"}"#, "name must contain only the letters a to z, digits and . _ = - /"),
         (
             r#"{"name":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#,
             "name is too long (maximum is 64 characters)",

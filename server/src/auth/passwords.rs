@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use belfry_core::account::MAX_PASSWORD_LENGTH;
 use belfry_core::account::password_hash::{Bcrypt, PasswordHash as StoredHash};

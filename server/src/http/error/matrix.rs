@@ -127,9 +127,7 @@ impl MatrixError {
             // Not 401: clients would delete their data, but the account may be enabled again.
             Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
             Self::GuestsUnsupported => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
-            Self::Username(NameError::Taken) => {
-                (StatusCode::BAD_REQUEST, "M_USER_IN_USE")
-            }
+            Self::Username(NameError::Taken) => (StatusCode::BAD_REQUEST, "M_USER_IN_USE"),
             Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
             Self::Password(_) => (StatusCode::BAD_REQUEST, "M_WEAK_PASSWORD"),
             Self::ReservedName | Self::NameOutsideNamespace => {

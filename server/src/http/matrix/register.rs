@@ -109,8 +109,10 @@ async fn register_for_service(
         | MatrixError::Deactivated => MatrixError::UnknownToken,
         error => error,
     })?;
-    let username =
-        request.username.as_deref().ok_or_else(|| JsonError::MissingField("username".to_owned()))?;
+    let username = request
+        .username
+        .as_deref()
+        .ok_or_else(|| JsonError::MissingField("username".to_owned()))?;
     let name = parse_name(username).map_err(MatrixError::Username)?;
     let server_name = state.server_name();
     if !service.may_act_for(&name, &user_id(&name, server_name)) {

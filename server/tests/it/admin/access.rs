@@ -102,7 +102,7 @@ async fn a_demoted_admin_loses_access_immediately(service: Service) {
     service.add_account("other").await;
     set_role(service, "other", Role::Admin).await;
     let get_status = async |request: &str| admin.send(request, "").await.status;
-    assert_eq!(get_status("GET /api/v1/admin/accounts").await, 200);
+    assert_eq!(get_status("GET /api/v2/admin/accounts").await, 200);
     set_role(service, "root", Role::User).await;
     for (request, _) in ENDPOINTS {
         assert_eq!(
@@ -112,7 +112,7 @@ async fn a_demoted_admin_loses_access_immediately(service: Service) {
         );
     }
     set_role(service, "root", Role::Admin).await;
-    assert_eq!(get_status("GET /api/v1/admin/accounts").await, 200);
+    assert_eq!(get_status("GET /api/v2/admin/accounts").await, 200);
     // A disabled admin has no access at all.
     let root_id = super::account_id(service, "root").await;
     service

@@ -44,13 +44,13 @@ fn commands_do_not_need_a_server() {
 #[test]
 fn account_names_are_validated_and_unique() {
     let workspace = Workspace::sqlite();
-    for name in ["Alice", "a-", ".b", "", "älice", "a b", &"a".repeat(31)] {
+    for name in ["", "älice", "a b", "a+b", &"a".repeat(65)] {
         let message = workspace.run_failing(&["account", "add", name]);
         assert!(message.starts_with("belfry: the name "), "{name}: {message}");
     }
     assert!(!workspace.path().join("data").exists(), "nothing was created");
-    workspace.run(&["account", "add", &"a".repeat(30)]);
-    workspace.run(&["account", "add", "a.b-c"]);
+    workspace.run(&["account", "add", &"A".repeat(64)]);
+    workspace.run(&["account", "add", ".a=b-c/"]);
     workspace.run(&["account", "add", "_0z", "--email", "a@b.example"]);
     assert_eq!(
         workspace.run_failing(&["account", "add", "_0z"]),

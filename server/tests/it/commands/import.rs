@@ -194,11 +194,11 @@ fn accounts_that_cannot_be_added_are_rejected_and_others_are_added() {
 #[test]
 fn the_whole_file_is_validated_before_the_import() {
     let workspace = Workspace::sqlite();
-    let text = "{\"name\":\"alice\"}\n\n{\"name\":\"Bob\"}\n{\"name\":\"alice\"}\nx";
+    let text = "{\"name\":\"alice\"}\n\n{\"name\":\"b ob\"}\n{\"name\":\"alice\"}\nx";
     // The file is read before the database, which does not exist yet.
     let invalid_outcome = workspace.import_text(text, &[]);
-    let messages = "belfry: accounts.jsonl, line 3: name must contain only lowercase letters, digits \
-                    and underscores; dots and hyphens are allowed except at the start or end\n\
+    let messages = "belfry: accounts.jsonl, line 3: name must contain only the letters a to z, \
+                    digits and . _ = - /\n\
                     belfry: accounts.jsonl, line 4: name is the same as on line 1; delete or change \
                     one of them\n\
                     belfry: accounts.jsonl, line 5: must be a JSON object like {\"name\":\"alice\",\

@@ -66,9 +66,11 @@ async fn a_name_may_have_every_character_of_matrix_grammar_and_capitals_are_conv
     let client = anonymous.with_token(response["access_token"].as_str().unwrap());
     let whoami = client.get("/_matrix/client/v3/account/whoami").await.json();
     assert_eq!(whoami["user_id"], "@-a.b_c=d/e.:ring.example");
-    let path = "/_matrix/client/v3/user/%40-a.b_c%3Dd%2Fe.%3Aring.example/account_data/m.push_rules";
+    let path =
+        "/_matrix/client/v3/user/%40-a.b_c%3Dd%2Fe.%3Aring.example/account_data/m.push_rules";
     assert_eq!(client.get(path).await.status, 200);
-    let account = client.get("/api/v1/accounts/verify_credentials").await.expect_json(StatusCode::OK);
+    let account =
+        client.get("/api/v1/accounts/verify_credentials").await.expect_json(StatusCode::OK);
     assert_eq!(account["acct"], "-a.b_c=d/e.");
     assert_eq!(account["url"], "https://ring.example/@-a.b_c%3Dd%2Fe.");
     assert_eq!(anonymous.get("/@-a.b_c%3Dd%2Fe.").await.status, 303);
