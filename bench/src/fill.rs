@@ -8,6 +8,7 @@ use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::secret::SplitToken;
 use belfry_runtime::random;
@@ -88,7 +89,7 @@ fn app(now: Timestamp) -> StoredApp {
         redirect_uris: Vec::new(),
         scopes: [Scope::Read, Scope::Write, Scope::Push].into_iter().collect(),
     };
-    let properties = ClientProperties::new(Registrar::Operator);
+    let properties = ClientProperties::new(&MASTODON, Registrar::Operator);
     let app = App { id: 1, client_id: "bench".to_owned(), details, properties };
     StoredApp::new(app, random::split_token(now).hashed_secret(), now)
 }

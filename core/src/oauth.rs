@@ -11,6 +11,7 @@ pub mod consent;
 pub mod error;
 pub mod grant;
 pub mod introspection_and_revocation;
+pub mod issuer_policy;
 pub mod metadata;
 pub mod parameter;
 pub mod parameters;

@@ -17,6 +17,7 @@ use belfry_core::oauth::authorization_response::{Delivery, ResponseMode, Respons
 use belfry_core::oauth::bearer;
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::introspection_and_revocation::ClientTokenRequest;
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::redirect::RedirectUri;
@@ -57,7 +58,7 @@ fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
     let parameters = Parameters::new(pairs);
     let tokens = pairs.iter().filter(|(name, _)| name == "access_token");
     let _ = bearer::extract_token([header], tokens.map(|(_, token)| token.as_str()));
-    let _ = TokenRequest::parse(Some(header), parameters);
+    let _ = TokenRequest::parse(&MASTODON, Some(header), parameters);
     let _ = ClientTokenRequest::parse(Some(header), parameters);
     let _ = SignUp::from_pairs(pairs).validate(|_| false);
     let _ = parameters.required(Parameter::ClientId);
@@ -72,11 +73,11 @@ fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
     }
     // The app is registered with the same parameters, if they are valid.
     let details = AppRegistration::from_pairs(pairs.clone())
-        .validate()
+        .validate(&MASTODON)
         .unwrap_or_else(|_| default_app_details());
-    let properties = ClientProperties::new(Registrar::Api);
+    let properties = ClientProperties::new(&MASTODON, Registrar::Api);
     let app = App { id: 1, client_id: "app".to_owned(), details, properties };
-    if let Ok(request) = AuthorizationRequest::parse(parameters, Some(&app)) {
+    if let Ok(request) = AuthorizationRequest::parse(&MASTODON, parameters, Some(&app)) {
         check_response(&request, &app);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use belfry_core::oauth::issuer_policy::{IssuerPolicy, MASTODON};
 use belfry_core::percent;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::duration;
@@ -42,6 +43,8 @@ const MAX_SETBACK: SignedDuration = SignedDuration::from_mins(1);
 /// The state shared by all HTTP handlers.
 pub struct AppState {
     pub config: Config,
+    /// The rules of the issuer below `/oauth`.
+    pub issuer_policy: IssuerPolicy,
     /// Digests of the settings in use. SIGHUP replaces some of them.
     pub setting_digests: ArcSwap<SettingDigests>,
     /// The public URL of this service.
@@ -115,6 +118,7 @@ impl AppState {
             is_stopping: AtomicBool::new(false),
             setting_digests: ArcSwap::from_pointee(SettingDigests::new(&config)),
             diagnostics_key: DiagnosticsKey::random(),
+            issuer_policy: IssuerPolicy { requires_pkce: config.oauth.require_pkce, ..MASTODON },
             config,
             base_url,
             store,

@@ -3,8 +3,9 @@
 use strum::IntoStaticStr;
 use thiserror::Error;
 
-use super::client::{ClientProperties, SECRET_AUTH_METHODS};
+use super::client::ClientProperties;
 use super::error::{OAuthError, TruncatedScopeName};
+use super::issuer_policy::IssuerPolicy;
 use super::redirect::{RedirectUri, RedirectUriError};
 use super::scope::{ScopeError, Scopes};
 use super::web_address;
@@ -38,8 +39,12 @@ impl App {
 
     /// Returns the scopes that a `scope` parameter requests; `read` if it is absent or empty. Fails
     /// if the app did not declare one of them. Does not check whether the user's role allows them.
-    pub fn resolve_scopes(&self, requested_scopes: Option<&str>) -> Result<Scopes, OAuthError> {
-        let explicit_scopes = requested_scopes.unwrap_or_default().parse::<Scopes>()?;
+    pub fn resolve_scopes(
+        &self,
+        policy: &IssuerPolicy,
+        requested_scopes: Option<&str>,
+    ) -> Result<Scopes, OAuthError> {
+        let explicit_scopes = policy.parse_scopes(requested_scopes)?;
         let is_default = explicit_scopes.is_empty();
         let scopes = explicit_scopes.or_read();
         match self.details.scopes.first_not_covered(&scopes) {
@@ -52,9 +57,10 @@ impl App {
     /// Returns the scopes of an app token for a `scope` parameter. Admin scopes are invalid.
     pub fn resolve_app_token_scopes(
         &self,
+        policy: &IssuerPolicy,
         requested_scopes: Option<&str>,
     ) -> Result<Scopes, OAuthError> {
-        let scopes = self.resolve_scopes(requested_scopes)?;
+        let scopes = self.resolve_scopes(policy, requested_scopes)?;
         scopes.check_role(None)?;
         Ok(scopes)
     }
@@ -159,7 +165,10 @@ impl AppRegistration {
 
     /// Validates the registration and reports each error once, in Mastodon's order. Redirect URIs
     /// that are too long together are not validated one by one.
-    pub fn validate(self) -> Result<AppDetails, ValidationErrors<AppRegistrationError>> {
+    pub fn validate(
+        self,
+        policy: &IssuerPolicy,
+    ) -> Result<AppDetails, ValidationErrors<AppRegistrationError>> {
         let mut errors = Vec::new();
         let has_blank_name = is_blank(&self.client_name);
         if has_blank_name {
@@ -184,7 +193,7 @@ impl AppRegistration {
             }
         }
 
-        let scopes = Scopes::parse_all(&self.scopes).map(Scopes::or_read);
+        let scopes = policy.parse_scopes(&self.scopes).map(Scopes::or_read);
         match &scopes {
             Err(ScopeError::Malformed) => errors.push(AppRegistrationError::Scopes),
             Err(ScopeError::Unknown(name)) => {
@@ -210,7 +219,7 @@ impl AppRegistration {
             errors.push(AppRegistrationError::RedirectUriTooLong);
         }
         let auth_method = self.token_endpoint_auth_method.as_str();
-        if !auth_method.is_empty() && !SECRET_AUTH_METHODS.contains(&auth_method) {
+        if !auth_method.is_empty() && !policy.auth_method_names().any(|name| name == auth_method) {
             errors.push(AppRegistrationError::AuthMethod);
         }
         let scopes = scopes.unwrap_or_default();

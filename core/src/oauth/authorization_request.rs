@@ -2,9 +2,10 @@
 
 use super::app::{App, MAX_URIS_LENGTH};
 use super::authorization_response::{ResponseMode, ResponseTarget};
-use super::client::{GrantType, Issuer};
+use super::client::GrantType;
 use super::error::OAuthError;
 use super::grant::Grant;
+use super::issuer_policy::IssuerPolicy;
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 use super::parameters::Parameters;
 use super::pkce;
@@ -104,9 +105,13 @@ impl AuthorizationRequest {
     /// If the app is unknown, or the redirect URI is missing, repeated or not registered. Such an
     /// error is shown on a page and never redirected. Other errors are stored in
     /// [`grant`](AuthorizationRequest::grant).
-    pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
+    pub fn parse(
+        policy: &IssuerPolicy,
+        parameters: Parameters<'_>,
+        app: Option<&App>,
+    ) -> Result<Self, OAuthError> {
         let app = app
-            .filter(|app| app.properties.issuer == Issuer::OAuth)
+            .filter(|app| app.properties.issuer == policy.issuer)
             .ok_or(OAuthError::UnknownClient)?;
         let redirect_uri = app
             .find_redirect_uri(parameters.required(Parameter::RedirectUri)?)
@@ -122,18 +127,10 @@ impl AuthorizationRequest {
         Ok(Self {
             app_id: app.id,
             target,
-            grant: RequestedGrant::parse(parameters, app),
+            grant: RequestedGrant::parse(policy, parameters, app),
             force_login: optional_value(Parameter::ForceLogin).is_some_and(is_true),
             lang: optional_value(Parameter::Lang).and_then(language_tag::normalize),
         })
-    }
-
-    /// Replaces the requested grant with an error if it has no PKCE challenge.
-    pub fn require_pkce(mut self) -> Self {
-        if self.grant.as_ref().is_ok_and(|grant| grant.challenge.is_none()) {
-            self.grant = Err(OAuthError::Missing(Parameter::CodeChallenge));
-        }
-        self
     }
 
     /// Returns the requested grant, if a user with `role` may grant it. A request for an admin
@@ -148,12 +145,19 @@ impl AuthorizationRequest {
     /// Determines the next step. `role` is the user's role, if they signed in for this request, or
     /// have a session and the request does not force a login. `grants` are the user's active grants
     /// to this app.
-    pub fn next_step(&self, role: Option<Role>, grants: &[Grant]) -> NextStep {
+    pub fn next_step(
+        &self,
+        policy: &IssuerPolicy,
+        role: Option<Role>,
+        grants: &[Grant],
+    ) -> NextStep {
         let Some(role) = role else { return NextStep::SignIn };
         match self.requested_grant(role) {
             Err(error) if grants.is_empty() => NextStep::ShowError(error),
             Err(error) => NextStep::Reject(error),
-            Ok(requested_grant) if self.is_implied(requested_grant, grants) => NextStep::Approve,
+            Ok(requested_grant) if self.is_implied(policy, requested_grant, grants) => {
+                NextStep::Approve
+            }
             Ok(_) => NextStep::RequestConsent,
         }
     }
@@ -164,11 +168,17 @@ impl AuthorizationRequest {
     /// so these require PKCE and the same URI (RFC 8252, section 8.6). Any website can request a
     /// response mode, and in modes other than `query` the code bypasses the app's server, or reaches
     /// it in a form that it may not expect.
-    fn is_implied(&self, requested_grant: &RequestedGrant, grants: &[Grant]) -> bool {
+    fn is_implied(
+        &self,
+        policy: &IssuerPolicy,
+        requested_grant: &RequestedGrant,
+        grants: &[Grant],
+    ) -> bool {
         let uri = &self.target.redirect_uri;
         let is_protected = |grant: &Grant| {
             let is_same_uri = grant.redirect_uri.as_deref() == Some(uri.as_str());
-            uri.is_https() || (requested_grant.challenge.is_some() && is_same_uri)
+            let has_pkce = policy.implies_consent_with_pkce && requested_grant.challenge.is_some();
+            uri.is_https() || (has_pkce && is_same_uri)
         };
         let implies_consent =
             |grant: &Grant| grant.scopes == requested_grant.scopes && is_protected(grant);
@@ -181,11 +191,15 @@ impl AuthorizationRequest {
 
 impl RequestedGrant {
     /// Parses the requested grant, and checks the other parameters.
-    fn parse(parameters: Parameters<'_>, app: &App) -> Result<Self, OAuthError> {
+    fn parse(
+        policy: &IssuerPolicy,
+        parameters: Parameters<'_>,
+        app: &App,
+    ) -> Result<Self, OAuthError> {
         check_response_type(parameters)?;
         parse_response_mode(parameters)?;
         app.properties.check_grant_type(GrantType::AuthorizationCode)?;
-        let scopes = app.resolve_scopes(parameters.optional(Parameter::Scope)?)?;
+        let scopes = app.resolve_scopes(policy, parameters.optional(Parameter::Scope)?)?;
         let method = parameters.optional(Parameter::CodeChallengeMethod)?;
         let challenge = match parameters.optional(Parameter::CodeChallenge)? {
             // A missing method means `plain` (RFC 7636, section 4.3).
@@ -201,6 +215,9 @@ impl RequestedGrant {
         // The values of these two are parsed leniently, but a repeated parameter is an error.
         for parameter in [Parameter::ForceLogin, Parameter::Lang] {
             parameters.optional(parameter)?;
+        }
+        if policy.requires_pkce && challenge.is_none() {
+            return Err(OAuthError::Missing(Parameter::CodeChallenge));
         }
         Ok(Self { scopes, challenge })
     }

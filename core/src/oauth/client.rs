@@ -2,11 +2,8 @@
 //! registrar and issuer.
 
 use super::error::OAuthError;
+use super::issuer_policy::IssuerPolicy;
 use crate::wire_enum::wire_enum;
-
-/// The values of `token_endpoint_auth_method` for [`AuthMethod::ClientSecret`] (RFC 7591, section
-/// 2). A client may use either, regardless of which one it registered.
-pub const SECRET_AUTH_METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
 wire_enum! {
     /// The authentication method of a client.
@@ -68,6 +65,18 @@ pub struct ClientProperties {
     pub issuer: Issuer,
 }
 
+impl AuthMethod {
+    /// Returns the values of `token_endpoint_auth_method` for this method (RFC 7591, section 2). A
+    /// client with a secret may send it in either way, regardless of which one it registered.
+    pub const fn wire_names(self) -> &'static [&'static str] {
+        match self {
+            Self::ClientSecret => &["client_secret_basic", "client_secret_post"],
+            Self::None => &["none"],
+            Self::Unknown => &[],
+        }
+    }
+}
+
 impl Registrar {
     /// Returns whether the server itself created the client. The secret of such a client
     /// is not disclosed.
@@ -77,21 +86,21 @@ impl Registrar {
 }
 
 impl ClientProperties {
-    /// Returns the properties of a client with a secret. It may use every grant type, unless it is
-    /// a first-party client, whose tokens are issued without OAuth.
-    pub fn new(registered_by: Registrar) -> Self {
-        let grant_types = if registered_by.is_first_party() { &[] } else { GrantType::ALL };
+    /// Returns the properties of a client with a secret. It may use every grant type of its issuer,
+    /// unless it is a first-party client, whose tokens are issued without OAuth.
+    pub fn new(policy: &IssuerPolicy, registered_by: Registrar) -> Self {
+        let grant_types = if registered_by.is_first_party() { &[] } else { policy.grant_types };
         Self {
             auth_method: AuthMethod::ClientSecret,
             grant_types: grant_types.to_vec(),
             registered_by,
-            issuer: Issuer::OAuth,
+            issuer: policy.issuer,
         }
     }
 
-    /// Returns whether a correct secret authenticates this client at the endpoints below `/oauth`.
-    pub fn may_authenticate_with_secret(&self) -> bool {
-        self.auth_method == AuthMethod::ClientSecret && self.issuer == Issuer::OAuth
+    /// Returns whether a correct secret authenticates this client at the endpoints of an issuer.
+    pub fn may_authenticate_with_secret(&self, policy: &IssuerPolicy) -> bool {
+        self.auth_method == AuthMethod::ClientSecret && self.issuer == policy.issuer
     }
 
     /// Checks that the client may use a grant type.
@@ -104,18 +113,22 @@ impl ClientProperties {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oauth::issuer_policy::MASTODON;
 
     #[test]
-    fn registered_clients_may_use_every_grant_type_and_first_party_clients_none() {
-        for (registrar, expected) in [
-            (Registrar::Api, Ok(())),
-            (Registrar::Operator, Ok(())),
-            (Registrar::Matrix, Err(OAuthError::UnauthorizedClient)),
-            (Registrar::CommandLine, Err(OAuthError::UnauthorizedClient)),
+    fn registered_clients_may_use_the_grant_types_of_their_issuer_and_first_party_clients_none() {
+        for (registrar, grant_types) in [
+            (Registrar::Api, "authorization_code client_credentials"),
+            (Registrar::Operator, "authorization_code client_credentials"),
+            (Registrar::Matrix, ""),
+            (Registrar::CommandLine, ""),
         ] {
-            let properties = ClientProperties::new(registrar);
-            assert!(properties.may_authenticate_with_secret());
+            let properties = ClientProperties::new(&MASTODON, registrar);
+            assert!(properties.may_authenticate_with_secret(&MASTODON));
             for &grant_type in GrantType::ALL {
+                let is_allowed = grant_types.split(' ').any(|name| name == grant_type.as_str());
+                let expected =
+                    if is_allowed { Ok(()) } else { Err(OAuthError::UnauthorizedClient) };
                 assert_eq!(properties.check_grant_type(grant_type), expected, "{registrar}");
             }
         }
@@ -125,14 +138,14 @@ mod tests {
     fn only_a_confidential_client_of_this_issuer_authenticates_with_a_secret() {
         for &auth_method in AuthMethod::ALL {
             for &issuer in Issuer::ALL {
-                let default_properties = ClientProperties::new(Registrar::Api);
-                let properties = ClientProperties { auth_method, issuer, ..default_properties };
+                let properties = ClientProperties {
+                    auth_method,
+                    issuer,
+                    ..ClientProperties::new(&MASTODON, Registrar::Api)
+                };
                 let expected = (auth_method, issuer) == (AuthMethod::ClientSecret, Issuer::OAuth);
-                assert_eq!(
-                    properties.may_authenticate_with_secret(),
-                    expected,
-                    "{auth_method} {issuer}"
-                );
+                let is_accepted = properties.may_authenticate_with_secret(&MASTODON);
+                assert_eq!(is_accepted, expected, "{auth_method} {issuer}");
             }
         }
     }

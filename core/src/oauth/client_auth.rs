@@ -9,6 +9,7 @@ use strum::{Display, IntoStaticStr};
 use super::client::ClientProperties;
 use super::client_secret::ClientSecrets;
 use super::error::OAuthError;
+use super::issuer_policy::IssuerPolicy;
 use super::parameter::Parameter;
 use super::parameters::Parameters;
 use crate::percent::decode_lenient;
@@ -65,9 +66,10 @@ impl Credentials {
         Ok(credentials)
     }
 
-    /// Verifies the secret of the app with this client id.
+    /// Verifies the secret of the app with this client id at the endpoints of an issuer.
     pub fn verify(
         &self,
+        policy: &IssuerPolicy,
         secrets: &ClientSecrets,
         properties: &ClientProperties,
         disabled_at: Option<Timestamp>,
@@ -76,7 +78,7 @@ impl Credentials {
         let secret = SplitToken::parse(self.client_secret.reveal());
         if !secret.is_some_and(|secret| secrets.accepts(secret.hashed_secret(), now)) {
             Err(ClientAuthError::WrongSecret)
-        } else if !properties.may_authenticate_with_secret() {
+        } else if !properties.may_authenticate_with_secret(policy) {
             Err(ClientAuthError::SecretNotAllowed)
         } else if disabled_at.is_some() {
             Err(ClientAuthError::AppDisabled)
@@ -125,6 +127,7 @@ mod tests {
     use super::*;
     use crate::form::tests::to_pairs;
     use crate::oauth::client::{AuthMethod, Registrar};
+    use crate::oauth::issuer_policy::MASTODON;
     use crate::percent::encode;
 
     fn parse(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
@@ -146,14 +149,14 @@ mod tests {
         let secret =
             |byte| SplitToken::new(Timestamp::UNIX_EPOCH, [byte; SplitToken::RANDOM_BYTES]);
         let secrets = ClientSecrets::from(secret(1).hashed_secret());
-        let with_secret = ClientProperties::new(Registrar::Api);
+        let with_secret = ClientProperties::new(&MASTODON, Registrar::Api);
         let mut without_secret = with_secret.clone();
         without_secret.auth_method = AuthMethod::None;
         let now = Timestamp::UNIX_EPOCH;
         let verify = |presented: &str, properties: &ClientProperties, disabled_at| {
             let client_secret = Secret::new(presented);
             let credentials = Credentials { client_id: "a".to_owned(), client_secret };
-            credentials.verify(&secrets, properties, disabled_at, now)
+            credentials.verify(&MASTODON, &secrets, properties, disabled_at, now)
         };
         let correct = secret(1);
         let wrong = secret(2);

@@ -41,6 +41,7 @@ mod tests {
     use crate::form::tests::to_pairs;
     use crate::oauth::app::AppRegistration;
     use crate::oauth::client::{ClientProperties, Registrar};
+    use crate::oauth::issuer_policy::MASTODON;
 
     const CLIENT_CREDENTIALS: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
 
@@ -76,8 +77,8 @@ mod tests {
             redirect_uris: vec!["https://a.example/".into()],
             ..AppRegistration::default()
         };
-        let properties = ClientProperties::new(Registrar::Api);
-        let details = registration.validate().unwrap();
+        let properties = ClientProperties::new(&MASTODON, Registrar::Api);
+        let details = registration.validate(&MASTODON).unwrap();
         let app = App { id: 1, client_id: "api".into(), details, properties };
         assert!(can_introspect(&app, 1, &[]));
         assert!(!can_introspect(&app, 2, &[]));

@@ -64,6 +64,10 @@ wire_enum! {
 }
 
 impl Scope {
+    /// Mastodon's scopes. Scopes that only other issuers have follow them in the enum.
+    pub const MASTODON: &[Self] =
+        Self::ALL.split_at(Self::AdminWriteCanonicalEmailBlocks as usize + 1).0;
+
     /// Returns whether this scope includes the other: itself, or a child like `read:accounts` of
     /// `read`.
     pub fn covers(self, other: Self) -> bool {
@@ -154,17 +158,6 @@ pub struct Scopes {
 }
 
 impl Scopes {
-    /// Parses several strings, each with any number of scopes.
-    pub fn parse_all<T: AsRef<str>>(
-        lists: impl IntoIterator<Item = T>,
-    ) -> Result<Self, ScopeError> {
-        let mut scopes = Self::default();
-        for list in lists {
-            scopes.add_all(list.as_ref().parse()?);
-        }
-        Ok(scopes)
-    }
-
     /// Parses stored scopes. Unknown ones, which a newer release may have written, are preserved
     /// without effect.
     pub fn from_stored(text: &str) -> Self {

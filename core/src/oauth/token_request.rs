@@ -3,6 +3,7 @@
 use super::client::GrantType;
 use super::client_auth::Credentials;
 use super::error::OAuthError;
+use super::issuer_policy::IssuerPolicy;
 use super::parameter::Parameter;
 use super::parameters::Parameters;
 use crate::secret::Secret;
@@ -50,6 +51,7 @@ impl TokenRequest {
     /// parameters are reported before missing credentials, but two authentication methods are
     /// reported before a missing redirect URI.
     pub fn parse(
+        policy: &IssuerPolicy,
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
     ) -> Result<Self, OAuthError> {
@@ -59,8 +61,7 @@ impl TokenRequest {
         for parameter in [Parameter::GrantType].into_iter().chain(known_parameters) {
             parameters.optional(parameter)?;
         }
-        let grant_type = GrantType::from_name(parameters.required(Parameter::GrantType)?);
-        match grant_type.ok_or(OAuthError::UnsupportedGrantType)? {
+        match policy.parse_grant_type(parameters.required(Parameter::GrantType)?)? {
             GrantType::AuthorizationCode => {
                 let code = Secret::new(parameters.required(Code)?);
                 let credentials = Credentials::parse(authorization, parameters);
@@ -88,6 +89,7 @@ mod tests {
 
     use super::*;
     use crate::form::tests::to_pairs;
+    use crate::oauth::issuer_policy::MASTODON;
 
     const CLIENT_CREDENTIALS: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
     const CODE_GRANT: [(&str, &str); 3] =
@@ -102,7 +104,7 @@ mod tests {
         header: Option<&str>,
         pairs: &[(&str, &str)],
     ) -> Result<TokenRequest, OAuthError> {
-        TokenRequest::parse(header.map(str::as_bytes), Parameters::new(&to_pairs(pairs)))
+        TokenRequest::parse(&MASTODON, header.map(str::as_bytes), Parameters::new(&to_pairs(pairs)))
     }
 
     #[test]

@@ -7,6 +7,7 @@ use belfry_core::matrix::Device;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::CodeGrant;
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{LookupKey, SplitToken};
@@ -206,7 +207,7 @@ pub async fn find_or_create_first_party_app(
             redirect_uris: Vec::new(),
             scopes: Scopes::default(),
         };
-        let properties = ClientProperties::new(registrar);
+        let properties = ClientProperties::new(&MASTODON, registrar);
         let app = App { id: new_id, client_id: client_id.clone(), details, properties };
         let stored_app = StoredApp::new(app, random::split_token(now).hashed_secret(), now);
         // The loop reads the app again: another request may have created it, or the id may be

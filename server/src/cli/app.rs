@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, AppRegistration};
-use belfry_core::oauth::client::Registrar;
+use belfry_core::oauth::client::{ClientProperties, Registrar};
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_store::{AuditFilter, Store, StoredApp};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -107,12 +108,13 @@ impl Add {
             website: self.website,
             token_endpoint_auth_method: String::new(),
         };
-        let details = registration.validate().map_err(|errors| {
+        let details = registration.validate(&MASTODON).map_err(|errors| {
             let errors: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
             errors.join(", ")
         })?;
         let events = command_events(now, AuditKind::AppAdd);
-        let (app, secret) = store.create_app(&events, now, details, Registrar::Operator).await?;
+        let properties = ClientProperties::new(&MASTODON, Registrar::Operator);
+        let (app, secret) = store.create_app(&events, now, details, properties).await?;
         let client_id = &app.client_id;
         let secret = secret.reveal();
         let output = if self.json {

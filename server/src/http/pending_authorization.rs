@@ -179,7 +179,8 @@ impl PendingAuthorization {
             Some(account_id) => store.active_grants(account_id, self.app.id, now).await?,
             None => Vec::new(),
         };
-        Ok(self.request.next_step(self.user(session).map(|user| user.role), &grants))
+        let role = self.user(session).map(|user| user.role);
+        Ok(self.request.next_step(&session.state.issuer_policy, role, &grants))
     }
 
     /// Returns the account that is signed in for the request.
@@ -289,7 +290,7 @@ impl PendingAuthorization {
     }
 }
 
-/// Parses an authorization request according to the server's settings, and adds its app to the log
+/// Parses an authorization request, and adds its app to the log
 /// lines of the HTTP request.
 fn parse_request(
     session: &BrowserSession,
@@ -299,9 +300,7 @@ fn parse_request(
     if let Some(app) = app {
         RequestContext::record_app(app.id);
     }
-    let request = AuthorizationRequest::parse(parameters, app)?;
-    let requires_pkce = session.state.config.oauth.require_pkce;
-    Ok(if requires_pkce { request.require_pkce() } else { request })
+    AuthorizationRequest::parse(&session.state.issuer_policy, parameters, app)
 }
 
 /// Returns the path at which a browser continues the request with this handle, in this language.

@@ -8,6 +8,7 @@ use belfry_core::account::FieldError;
 use belfry_core::account::sign_up::{Field, InvalidField, SignUp};
 use belfry_core::oauth::app::{AppRegistration, AppRegistrationError};
 use belfry_core::oauth::consent::consent_items;
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::redirect::RedirectUriError;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::secret::Secret;
@@ -98,7 +99,7 @@ fn validation_errors() -> (ValidationErrors<AppRegistrationError>, ValidationErr
         password: Secret::new("short"),
         agreement: String::new(),
     };
-    (registration.validate().unwrap_err(), sign_up.validate(|_| false).unwrap_err())
+    (registration.validate(&MASTODON).unwrap_err(), sign_up.validate(|_| false).unwrap_err())
 }
 
 /// Returns the keys of a language's messages, with the variables of each message.

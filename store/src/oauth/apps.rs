@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::app::{App, AppDetails};
-use belfry_core::oauth::client::{ClientProperties, GrantType, Registrar};
+use belfry_core::oauth::client::{ClientProperties, GrantType};
 use belfry_core::oauth::client_secret::{ClientSecrets, PreviousSecret};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, SplitToken};
@@ -111,11 +111,10 @@ impl Store {
         events: &NewAuditEvents,
         now: Timestamp,
         details: AppDetails,
-        registrar: Registrar,
+        properties: ClientProperties,
     ) -> Result<(App, SplitToken), StoreError> {
         let secret = random::split_token(now);
         let client_id = random::split_token(now).reveal().to_owned();
-        let properties = ClientProperties::new(registrar);
         let app = App { id: 0, client_id, details, properties };
         let mut stored_app = StoredApp::new(app, secret.hashed_secret(), now);
         for id in random::id_candidates(now) {

@@ -34,6 +34,7 @@ use belfry_core::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::{Binding, CodeGrant};
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
@@ -87,7 +88,7 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
         redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
         scopes: "read write push".parse().unwrap(),
     };
-    let properties = ClientProperties::new(Registrar::Api);
+    let properties = ClientProperties::new(&MASTODON, Registrar::Api);
     let app = App { id, client_id: client_id.to_owned(), details, properties };
     StoredApp::new(app, hashed_secret("client secret"), timestamp(1_700_000_000))
 }

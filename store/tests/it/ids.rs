@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use belfry_core::account::Role;
 use belfry_core::oauth::app::AppDetails;
-use belfry_core::oauth::client::Registrar;
+use belfry_core::oauth::client::{ClientProperties, Registrar};
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_store::test_support::{TestDatabase, any_events, execute_sql};
 use belfry_store::{AccountListFilter, AddAccountError, StoreError};
 
@@ -83,7 +84,8 @@ async fn when_no_id_is_free_every_insert_fails_with_no_free_id() {
             redirect_uris: Vec::new(),
             scopes: "read".parse().unwrap(),
         };
-        let app = store.create_app(&any_events(), timestamp(NOW), details, Registrar::Api).await;
+        let properties = ClientProperties::new(&MASTODON, Registrar::Api);
+        let app = store.create_app(&any_events(), timestamp(NOW), details, properties).await;
         assert_eq!(app.unwrap_err(), StoreError::NoFreeId);
         [outcomes, vec![account.map(drop)]].concat()
     };

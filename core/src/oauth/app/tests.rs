@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::oauth::client::Registrar;
+use crate::oauth::issuer_policy::MASTODON;
 use crate::oauth::redirect::OOB;
 
 /// Returns a valid registration.
@@ -18,7 +19,7 @@ fn valid() -> AppRegistration {
 }
 
 fn validation_error(registration: AppRegistration) -> String {
-    registration.validate().unwrap_err().to_string()
+    registration.validate(&MASTODON).unwrap_err().to_string()
 }
 
 fn app(redirect_uris: &str, scopes: &str) -> App {
@@ -27,13 +28,18 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
         scopes: vec![scopes.into()],
         ..valid()
     };
-    let details = registration.validate().unwrap();
-    App { id: 1, client_id: "a".into(), details, properties: ClientProperties::new(Registrar::Api) }
+    let details = registration.validate(&MASTODON).unwrap();
+    App {
+        id: 1,
+        client_id: "a".into(),
+        details,
+        properties: ClientProperties::new(&MASTODON, Registrar::Api),
+    }
 }
 
 #[test]
 fn a_valid_registration_is_unchanged() {
-    let details = valid().validate().unwrap();
+    let details = valid().validate(&MASTODON).unwrap();
     assert_eq!(details.name, "Tusky");
     assert_eq!(details.website.as_deref(), Some("https://app.example"));
     assert_eq!(details.redirect_uris[0].as_str(), "https://app.example/cb");
@@ -49,7 +55,7 @@ fn redirect_uris_are_separated_by_whitespace_or_listed() {
         expected_uris.clone(),
     ] {
         let redirect_uris = redirect_uris.into_iter().map(str::to_owned).collect();
-        let details = AppRegistration { redirect_uris, ..valid() }.validate().unwrap();
+        let details = AppRegistration { redirect_uris, ..valid() }.validate(&MASTODON).unwrap();
         let actual: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
         assert_eq!(actual, expected_uris);
     }
@@ -64,7 +70,7 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
         (vec!["write", "read:accounts", "write"], "write read:accounts"),
     ] {
         let scopes = scopes.into_iter().map(str::to_owned).collect();
-        let details = AppRegistration { scopes, ..valid() }.validate().unwrap();
+        let details = AppRegistration { scopes, ..valid() }.validate(&MASTODON).unwrap();
         assert_eq!(details.scopes.to_string(), expected);
     }
 }
@@ -72,7 +78,8 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
 #[test]
 fn a_blank_website_counts_as_absent() {
     for website in ["", " "] {
-        let details = AppRegistration { website: website.into(), ..valid() }.validate().unwrap();
+        let details =
+            AppRegistration { website: website.into(), ..valid() }.validate(&MASTODON).unwrap();
         assert_eq!(details.website, None);
     }
 }
@@ -205,7 +212,7 @@ fn only_clients_with_a_secret_can_be_registered() {
         } else {
             Err(ValidationErrors(vec![AppRegistrationError::AuthMethod]))
         };
-        assert_eq!(registration.validate().map(drop), expected, "{method}");
+        assert_eq!(registration.validate(&MASTODON).map(drop), expected, "{method}");
     }
 }
 
@@ -238,7 +245,7 @@ fn values_of_maximum_length_are_accepted() {
         website: format!("{base_url}{}", "a".repeat(MAX_URIS_LENGTH - base_url.len())),
         ..valid()
     };
-    assert!(registration.validate().is_ok());
+    assert!(registration.validate(&MASTODON).is_ok());
 }
 
 #[test]
@@ -286,7 +293,7 @@ fn only_registered_scopes_can_be_requested() {
         ("read", Some("\"read\""), Err(OAuthError::MalformedScope)),
         ("read", Some("\0"), Err(OAuthError::MalformedScope)),
     ] {
-        let scopes = app("https://a.example/cb", registered).resolve_scopes(requested);
+        let scopes = app("https://a.example/cb", registered).resolve_scopes(&MASTODON, requested);
         let actual = scopes.map(|scopes| scopes.to_string());
         assert_eq!(actual, expected.map(str::to_owned), "{registered} for {requested:?}");
     }
@@ -302,7 +309,7 @@ proptest! {
     ) {
         let registration =
             AppRegistration { client_name, redirect_uris, scopes, website, ..valid() };
-        let _ = registration.validate();
+        let _ = registration.validate(&MASTODON);
     }
 }
 
@@ -316,13 +323,13 @@ fn admin_scopes_may_be_registered_but_an_app_token_cannot_have_them() {
         ("admin:read:accounts", "admin:read:accounts"),
         ("admin:write:accounts", "admin:write:accounts"),
     ] {
-        assert_eq!(app.resolve_scopes(Some(requested)).unwrap().to_string(), requested);
-        let result = app.resolve_app_token_scopes(Some(requested));
+        assert_eq!(app.resolve_scopes(&MASTODON, Some(requested)).unwrap().to_string(), requested);
+        let result = app.resolve_app_token_scopes(&MASTODON, Some(requested));
         assert_eq!(result, Err(OAuthError::AdminScopeDenied(rejected_scope.into())), "{requested}");
     }
-    assert_eq!(app.resolve_app_token_scopes(Some("read")).unwrap().to_string(), "read");
+    assert_eq!(app.resolve_app_token_scopes(&MASTODON, Some("read")).unwrap().to_string(), "read");
     let expected = Err(OAuthError::UnregisteredScope("write".into()));
-    assert_eq!(app.resolve_app_token_scopes(Some("write")), expected);
+    assert_eq!(app.resolve_app_token_scopes(&MASTODON, Some("write")), expected);
     assert_eq!(app.sign_up_scopes().to_string(), "read");
 }
 
@@ -332,6 +339,6 @@ fn a_name_may_contain_invisible_joiners() {
     for name in ["می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧", "🏴\u{e0067}\u{e007f}", "❤\u{fe0f}"]
     {
         let registration = AppRegistration { client_name: name.into(), ..valid() };
-        assert_eq!(registration.validate().unwrap().name, name);
+        assert_eq!(registration.validate(&MASTODON).unwrap().name, name);
     }
 }

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::form::tests::to_pairs;
 use crate::oauth::app::AppDetails;
-use crate::oauth::client::{ClientProperties, Registrar};
+use crate::oauth::client::{ClientProperties, Issuer, Registrar};
+use crate::oauth::issuer_policy::MASTODON;
 use crate::oauth::redirect::{OOB, RedirectUri};
 
 const CALLBACK: &str = "https://a.example/cb";
@@ -25,7 +26,12 @@ fn app_with(redirect_uris: &[&str], scopes: &str) -> App {
         redirect_uris: redirect_uris.iter().map(|uri| RedirectUri::new(*uri).unwrap()).collect(),
         scopes: scopes.parse().unwrap(),
     };
-    App { id: 7, client_id: "a".into(), details, properties: ClientProperties::new(Registrar::Api) }
+    App {
+        id: 7,
+        client_id: "a".into(),
+        details,
+        properties: ClientProperties::new(&MASTODON, Registrar::Api),
+    }
 }
 
 /// Returns the pairs of a valid request, followed by `extra_pairs`.
@@ -35,7 +41,7 @@ fn valid_request_pairs(extra_pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn parse(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError> {
-    AuthorizationRequest::parse(Parameters::new(pairs), Some(&app()))
+    AuthorizationRequest::parse(&MASTODON, Parameters::new(pairs), Some(&app()))
 }
 
 fn parse_request(extra_pairs: &[(&str, &str)]) -> AuthorizationRequest {
@@ -48,13 +54,18 @@ fn grant_error(extra_pairs: &[(&str, &str)]) -> OAuthError {
 }
 
 #[test]
-fn require_pkce_rejects_a_request_without_a_challenge() {
-    let grant = parse_request(&[]).require_pkce().grant;
-    assert_eq!(grant, Err(OAuthError::Missing(Parameter::CodeChallenge)));
+fn an_issuer_may_require_pkce() {
+    let policy = IssuerPolicy { requires_pkce: true, ..MASTODON };
     let pkce_pairs = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
-    assert_eq!(parse_request(&pkce_pairs).require_pkce(), parse_request(&pkce_pairs));
-    let invalid_request = parse_request(&[("scope", "nope")]);
-    assert_eq!(invalid_request.clone().require_pkce(), invalid_request);
+    for (extra_pairs, error) in [
+        (&pkce_pairs[..], None),
+        (&[], Some(OAuthError::Missing(Parameter::CodeChallenge))),
+        (&[("scope", "nope")], Some(OAuthError::UnknownScope("nope".into()))),
+    ] {
+        let pairs = valid_request_pairs(extra_pairs);
+        let request = AuthorizationRequest::parse(&policy, Parameters::new(&pairs), Some(&app()));
+        assert_eq!(request.unwrap().grant.err(), error, "{extra_pairs:?}");
+    }
 }
 
 #[test]
@@ -111,7 +122,7 @@ fn a_request_has_one_client_id() {
 #[test]
 fn an_unknown_client_is_rejected() {
     let pairs = valid_request_pairs(&[]);
-    let result = AuthorizationRequest::parse(Parameters::new(&pairs), None);
+    let result = AuthorizationRequest::parse(&MASTODON, Parameters::new(&pairs), None);
     assert_eq!(result, Err(OAuthError::UnknownClient));
 }
 
@@ -303,9 +314,9 @@ fn a_client_must_have_the_code_grant_type_and_this_issuer() {
     let parse_for = |properties| {
         let app = App { properties, ..app() };
         let pairs = [("response_type", "code"), ("redirect_uri", CALLBACK)];
-        AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app))
+        AuthorizationRequest::parse(&MASTODON, Parameters::new(&to_pairs(&pairs)), Some(&app))
     };
-    let default_properties = || ClientProperties::new(Registrar::Api);
+    let default_properties = || ClientProperties::new(&MASTODON, Registrar::Api);
     assert!(parse_for(default_properties()).unwrap().grant.is_ok());
     let grant_types = vec![GrantType::ClientCredentials];
     let without_codes =

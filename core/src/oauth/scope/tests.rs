@@ -4,27 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// All scopes, in the order of the metadata.
-const ALL_SCOPES: &str = "read write write:accounts write:blocks write:bookmarks \
-    write:conversations write:favourites write:filters write:follows write:lists write:media \
-    write:mutes write:notifications write:reports write:statuses read:accounts read:blocks \
-    read:bookmarks read:favourites read:filters read:follows read:lists read:mutes \
-    read:notifications read:search read:statuses follow push profile admin:read \
-    admin:read:accounts admin:read:reports admin:read:domain_allows admin:read:domain_blocks \
-    admin:read:ip_blocks admin:read:email_domain_blocks admin:read:canonical_email_blocks \
-    admin:write admin:write:accounts admin:write:reports admin:write:domain_allows \
-    admin:write:domain_blocks admin:write:ip_blocks admin:write:email_domain_blocks \
-    admin:write:canonical_email_blocks";
-
 fn scopes(text: &str) -> Scopes {
     text.parse().unwrap()
-}
-
-#[test]
-fn all_scopes_are_listed_in_metadata_order() {
-    let names: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-    assert_eq!(names.join(" "), ALL_SCOPES);
-    assert_eq!(names.len(), 45);
 }
 
 #[test]
@@ -110,14 +91,6 @@ fn equality_ignores_the_order() {
     assert_eq!(scopes("read write"), scopes("write read"));
     assert_ne!(scopes("read write"), scopes("read"));
     assert_ne!(scopes("read write"), scopes("read push"));
-}
-
-#[test]
-fn a_list_of_strings_is_parsed_like_one_string() {
-    assert_eq!(Scopes::parse_all(["read", "write"]), Ok(scopes("read write")));
-    assert_eq!(Scopes::parse_all(["read push", "", "read"]), Ok(scopes("read push")));
-    assert_eq!(Scopes::parse_all(Vec::<String>::new()), Ok(Scopes::default()));
-    assert_eq!(Scopes::parse_all(["read", "a b"]), Err(ScopeError::Unknown("a".into())));
 }
 
 #[test]

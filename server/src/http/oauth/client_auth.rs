@@ -34,8 +34,9 @@ pub(crate) async fn authenticate_client(
     let app_id = stored_app.as_ref().map(|stored_app| stored_app.app.id);
     guard.check_client_secret(client_id, app_id).await?;
     let verify = |stored_app: &Arc<StoredApp>| {
+        let policy = &state.issuer_policy;
         let StoredApp { app, secrets, disabled_at, .. } = &**stored_app;
-        credentials.verify(secrets, &app.properties, *disabled_at, state.clock.now())?;
+        credentials.verify(policy, secrets, &app.properties, *disabled_at, state.clock.now())?;
         Ok(app.clone())
     };
     let reason = match stored_app.as_ref().ok_or(ClientAuthError::UnknownClient).and_then(verify) {

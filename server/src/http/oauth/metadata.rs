@@ -27,5 +27,10 @@ pub(crate) fn metadata_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
     if state.config.app_registration == RegistrationPolicy::Open {
         endpoints.push(("app_registration_endpoint", paths::APPS));
     }
-    constant_route(&metadata_document(&base_url, &endpoints, &documentation_url))
+    constant_route(&metadata_document(
+        &state.issuer_policy,
+        &base_url,
+        &endpoints,
+        &documentation_url,
+    ))
 }

@@ -19,43 +19,41 @@ use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate_client, authorization_header};
 
 /// Revokes a token of the client. Clients that cannot be authenticated, unknown tokens and tokens
-/// of other apps cause the same error, which does not reveal which clients and tokens exist.
+/// of other apps cause the same response, which does not reveal which clients and tokens exist.
 pub(crate) async fn revoke_token(
     State(state): State<Arc<AppState>>,
     guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
+    let reject = |reason, app| match state.issuer_policy.foreign_revocation.clone() {
+        Ok(()) => Ok(Json(json!({}))),
+        Err(error) => Err(OAuthApiError::Undisclosed { error, reason, app }),
+    };
     let parameters = Parameters::new(&pairs);
-    let parse_result = ClientTokenRequest::parse(authorization_header(&headers)?, parameters);
-    let request = parse_result.map_err(|error| match error {
-        OAuthError::MissingOrMalformedCredentials => reject_revocation("no client credentials"),
-        OAuthError::Missing(_) => reject_revocation("no token"),
-        error => error.into(),
-    })?;
-    let app = match authenticate_client(&state, &guard, &request.credentials).await {
-        Err(OAuthApiError::Undisclosed { reason, app, .. }) => {
-            return Err(OAuthApiError::Undisclosed {
-                error: OAuthError::UnauthorizedRevocation,
-                reason,
-                app,
-            });
+    let request = match ClientTokenRequest::parse(authorization_header(&headers)?, parameters) {
+        Err(OAuthError::MissingOrMalformedCredentials) => {
+            return reject("no client credentials", None);
         }
+        Err(OAuthError::Missing(_)) => return reject("no token", None),
         result => result?,
     };
-    let secret = SplitToken::parse(request.token.reveal())
-        .ok_or_else(|| reject_revocation("the token is malformed"))?
-        .hashed_secret();
-    let token = state.store.token(secret).await?;
-    let app_id = token.ok_or_else(|| reject_revocation("the token is unknown"))?.app_id;
-    if app_id != app.id {
-        return Err(reject_revocation("the token belongs to another app"));
+    let app = match authenticate_client(&state, &guard, &request.credentials).await {
+        Err(OAuthApiError::Undisclosed { reason, app, .. }) => return reject(reason, app),
+        result => result?,
+    };
+    let Some(secret) = SplitToken::parse(request.token.reveal()) else {
+        return reject("the token is malformed", None);
+    };
+    let secret = secret.hashed_secret();
+    match state.store.token(secret).await? {
+        None => return reject("the token is unknown", None),
+        Some(token) if token.app_id != app.id => {
+            return reject("the token belongs to another app", None);
+        }
+        Some(_) => {}
     }
     let events = guard.audit.success_event(AuditKind::TokenRevoke).into();
     state.store.revoke_token(&events, secret.lookup_key, state.clock.now()).await?;
     Ok(Json(json!({})))
-}
-
-fn reject_revocation(reason: &'static str) -> OAuthApiError {
-    OAuthApiError::Undisclosed { error: OAuthError::UnauthorizedRevocation, reason, app: None }
 }

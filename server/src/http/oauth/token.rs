@@ -54,7 +54,9 @@ pub(crate) async fn issue_token(
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Response, OAuthApiError> {
-    let request = TokenRequest::parse(authorization_header(&headers)?, Parameters::new(&pairs))?;
+    let policy = &state.issuer_policy;
+    let request =
+        TokenRequest::parse(policy, authorization_header(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate_client(&state, &guard, &request.credentials).await?;
     app.properties.check_grant_type(request.kind.grant_type())?;
     let token_counters = &state.metrics.authentication.tokens;
@@ -70,7 +72,7 @@ pub(crate) async fn issue_token(
             (issued_token, &token_counters.authorization_code)
         }
         TokenRequestKind::ClientCredentials { scope } => {
-            let scopes = app.resolve_app_token_scopes(scope.as_deref())?;
+            let scopes = app.resolve_app_token_scopes(policy, scope.as_deref())?;
             let issued_token = state.token_issuer().issue_app_token(app.id, scopes).await?;
             let subject = CountedSubject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
             let subject_with_app = CountedSubject { app: Some(app.id), ..subject };

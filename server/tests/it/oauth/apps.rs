@@ -49,6 +49,14 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     });
     assert_eq!(app, expected);
     assert_eq!(response.header("cache-control"), "private, no-store");
+
+    let client_id = app["client_id"].as_str().unwrap();
+    let stored_app = service.store().app_by_client_id(client_id).await.unwrap().unwrap();
+    let properties = &stored_app.app.properties;
+    let grant_types: Vec<_> = properties.grant_types.iter().map(|name| name.as_str()).collect();
+    assert_eq!(grant_types, ["authorization_code", "client_credentials"]);
+    assert_eq!(properties.auth_method.as_str(), "client_secret");
+    assert_eq!((properties.issuer.as_str(), properties.registered_by.as_str()), ("oauth", "api"));
 }
 
 /// Existing apps can still get tokens.

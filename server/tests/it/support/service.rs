@@ -10,6 +10,7 @@ use belfry::http::{HttpService, Peer};
 use belfry_core::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::clock::Clock;
@@ -181,7 +182,7 @@ impl Service {
             redirect_uris: vec![RedirectUri::new("https://app.example/cb").unwrap()],
             scopes: "read write follow push profile".parse().unwrap(),
         };
-        let properties = ClientProperties::new(Registrar::Api);
+        let properties = ClientProperties::new(&MASTODON, Registrar::Api);
         let app = App { id: 1, client_id: "tests".to_owned(), details, properties };
         let app = StoredApp::new(app, random::split_token(self.now()).hashed_secret(), self.now());
         // The app exists already if a token was issued before.

@@ -6,6 +6,7 @@ use belfry_core::audit::{AuditKind, AuditOrigin, AuditOutcome, NewAuditEvent, Ne
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::CodeGrant;
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
     AppListFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest, SweepOutcome,
@@ -122,7 +123,7 @@ async fn add_app_registered_by(
     created_at: i64,
     registrar: Registrar,
 ) {
-    let properties = ClientProperties::new(registrar);
+    let properties = ClientProperties::new(&MASTODON, registrar);
     let new_app = App { properties, ..app(id, client_id).app };
     add_app(store, &StoredApp::new(new_app, hashed_secret("client secret"), timestamp(created_at)))
         .await;
@@ -232,7 +233,12 @@ pub(crate) async fn the_registration_event_of_an_unused_app_is_deleted_with_it(s
     for _ in 0..2 {
         let details = app(1, "client").app.details;
         let (app, _) = store
-            .create_app(&events, timestamp(START - 40 * DAY), details, Registrar::Api)
+            .create_app(
+                &events,
+                timestamp(START - 40 * DAY),
+                details,
+                ClientProperties::new(&MASTODON, Registrar::Api),
+            )
             .await
             .unwrap();
         ids.push(app.id);
@@ -254,7 +260,16 @@ pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(stor
     let old_time = timestamp(START - 90 * DAY);
     let create_app = async |registrar| {
         let details = app(1, "client").app.details;
-        store.create_app(&any_events(), old_time, details, registrar).await.unwrap().0
+        store
+            .create_app(
+                &any_events(),
+                old_time,
+                details,
+                ClientProperties::new(&MASTODON, registrar),
+            )
+            .await
+            .unwrap()
+            .0
     };
     let operator_app = create_app(Registrar::Operator).await;
     let unused_app = create_app(Registrar::Api).await;

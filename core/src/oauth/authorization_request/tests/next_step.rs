@@ -13,7 +13,11 @@ fn consent_is_implied_only_by_exactly_these_scopes_without_force_login() {
     ] {
         let request = parse_request(&[("scope", "read write"), ("force_login", force_login)]);
         let grants: Vec<_> = granted_scopes.iter().map(|scopes| grant(scopes, None)).collect();
-        assert_eq!(request.next_step(USER, &grants), step, "{force_login} {granted_scopes:?}");
+        assert_eq!(
+            request.next_step(&MASTODON, USER, &grants),
+            step,
+            "{force_login} {granted_scopes:?}"
+        );
     }
 }
 
@@ -53,9 +57,14 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
         let mut pairs = vec![("response_type", "code"), ("redirect_uri", uri)];
         pairs.extend(pkce_pairs.iter().filter(|_| has_pkce));
         let request =
-            AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app)).unwrap();
-        let actual = request.next_step(USER, &[grant("read", granted_uri)]);
+            AuthorizationRequest::parse(&MASTODON, Parameters::new(&to_pairs(&pairs)), Some(&app))
+                .unwrap();
+        let actual = request.next_step(&MASTODON, USER, &[grant("read", granted_uri)]);
         assert_eq!(actual, step, "{uri} {granted_uri:?} {has_pkce}");
+        let policy = IssuerPolicy { implies_consent_with_pkce: false, ..MASTODON };
+        let is_https = uri.starts_with("https:");
+        let step = if is_https { NextStep::Approve } else { NextStep::RequestConsent };
+        assert_eq!(request.next_step(&policy, USER, &[grant("read", granted_uri)]), step, "{uri}");
     }
 }
 
@@ -63,9 +72,9 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
 fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
     let request = parse_request(&[("scope", "nope")]);
     let error = OAuthError::UnknownScope("nope".into());
-    assert_eq!(request.next_step(USER, &[]), NextStep::ShowError(error.clone()));
-    assert_eq!(request.next_step(USER, &[grant("push", None)]), NextStep::Reject(error));
-    assert_eq!(request.next_step(None, &[]), NextStep::SignIn);
+    assert_eq!(request.next_step(&MASTODON, USER, &[]), NextStep::ShowError(error.clone()));
+    assert_eq!(request.next_step(&MASTODON, USER, &[grant("push", None)]), NextStep::Reject(error));
+    assert_eq!(request.next_step(&MASTODON, None, &[]), NextStep::SignIn);
 }
 
 #[test]
@@ -78,19 +87,28 @@ fn admin_scopes_are_granted_by_admins_only() {
     ] {
         let pairs = [("response_type", "code"), ("redirect_uri", CALLBACK), ("scope", scopes)];
         let request =
-            AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app)).unwrap();
+            AuthorizationRequest::parse(&MASTODON, Parameters::new(&to_pairs(&pairs)), Some(&app))
+                .unwrap();
         let grants = [grant(scopes, None)];
         let error = OAuthError::AdminScopeDenied(rejected_scope.into());
         assert_eq!(request.requested_grant(Role::User), Err(error.clone()), "{scopes}");
         let show_error = NextStep::ShowError(error.clone());
-        assert_eq!(request.next_step(USER, &[]), show_error, "{scopes}");
-        assert_eq!(request.next_step(USER, &grants), NextStep::Reject(error), "{scopes}");
+        assert_eq!(request.next_step(&MASTODON, USER, &[]), show_error, "{scopes}");
+        assert_eq!(
+            request.next_step(&MASTODON, USER, &grants),
+            NextStep::Reject(error),
+            "{scopes}"
+        );
         let requested_grant = request.requested_grant(Role::Admin).unwrap();
         assert_eq!(requested_grant.scopes.to_string(), scopes);
         let admin = Some(Role::Admin);
-        assert_eq!(request.next_step(admin, &[]), NextStep::RequestConsent, "{scopes}");
+        assert_eq!(request.next_step(&MASTODON, admin, &[]), NextStep::RequestConsent, "{scopes}");
         // An earlier consent does not imply consent to admin scopes.
-        assert_eq!(request.next_step(admin, &grants), NextStep::RequestConsent, "{scopes}");
+        assert_eq!(
+            request.next_step(&MASTODON, admin, &grants),
+            NextStep::RequestConsent,
+            "{scopes}"
+        );
     }
 }
 
@@ -104,7 +122,7 @@ fn consent_is_implied_only_in_the_response_mode_query() {
         (Some("form_post"), NextStep::RequestConsent),
     ] {
         let pairs: Vec<_> = mode.map(|mode| ("response_mode", mode)).into_iter().collect();
-        assert_eq!(parse_request(&pairs).next_step(USER, &grants), step, "{mode:?}");
+        assert_eq!(parse_request(&pairs).next_step(&MASTODON, USER, &grants), step, "{mode:?}");
     }
 }
 
@@ -118,7 +136,15 @@ fn the_first_step_is_to_sign_in() {
         (&[("scope", "nope")], NextStep::Reject(OAuthError::UnknownScope("nope".into()))),
     ] {
         let request = parse_request(extra_pairs);
-        assert_eq!(request.next_step(None, &grants), NextStep::SignIn, "{extra_pairs:?}");
-        assert_eq!(request.next_step(USER, &grants), step_after_sign_in, "{extra_pairs:?}");
+        assert_eq!(
+            request.next_step(&MASTODON, None, &grants),
+            NextStep::SignIn,
+            "{extra_pairs:?}"
+        );
+        assert_eq!(
+            request.next_step(&MASTODON, USER, &grants),
+            step_after_sign_in,
+            "{extra_pairs:?}"
+        );
     }
 }

@@ -1,0 +1,102 @@
+//! What an issuer offers to its clients. An issuer is one constant.
+
+use super::client::{AuthMethod, GrantType, Issuer};
+use super::error::OAuthError;
+use super::scope::{Scope, ScopeError, Scopes};
+
+/// The rules of an issuer. A grant type, scope or method that is not listed here does not exist
+/// for its clients, even if another issuer has it.
+#[derive(Debug, Clone)]
+pub struct IssuerPolicy {
+    /// Clients of other issuers are unknown to this one.
+    pub issuer: Issuer,
+    /// The grant types of the token endpoint, which are also those of a new client.
+    pub grant_types: &'static [GrantType],
+    /// The scopes, in the order of `scopes_supported` in the metadata.
+    pub scopes: &'static [Scope],
+    /// The methods with which clients can be registered.
+    pub auth_methods: &'static [AuthMethod],
+    /// Whether an authorization request without a PKCE challenge is invalid.
+    pub requires_pkce: bool,
+    /// Whether an earlier consent implies a new one also for redirect URIs that are not `https`,
+    /// if the request has a PKCE challenge.
+    pub implies_consent_with_pkce: bool,
+    /// The response to the revocation of a token that the client does not own.
+    pub foreign_revocation: Result<(), OAuthError>,
+}
+
+/// The issuer of Mastodon's API, whose endpoints are below `/oauth`.
+pub const MASTODON: IssuerPolicy = IssuerPolicy {
+    issuer: Issuer::OAuth,
+    grant_types: &[GrantType::AuthorizationCode, GrantType::ClientCredentials],
+    scopes: Scope::MASTODON,
+    auth_methods: &[AuthMethod::ClientSecret],
+    requires_pkce: false,
+    implies_consent_with_pkce: true,
+    foreign_revocation: Err(OAuthError::UnauthorizedRevocation),
+};
+
+impl IssuerPolicy {
+    /// Parses several strings, each with any number of scopes of this issuer.
+    pub fn parse_scopes<T: AsRef<str>>(
+        &self,
+        lists: impl IntoIterator<Item = T>,
+    ) -> Result<Scopes, ScopeError> {
+        let mut scopes = Scopes::default();
+        for list in lists {
+            scopes.add_all(list.as_ref().parse()?);
+        }
+        let foreign_scope = scopes.iter().find(|scope| !self.scopes.contains(scope));
+        match foreign_scope {
+            Some(scope) => Err(ScopeError::Unknown(scope.as_str().to_owned())),
+            None => Ok(scopes),
+        }
+    }
+
+    /// Parses a `grant_type`, which must be one of this issuer.
+    pub fn parse_grant_type(&self, text: &str) -> Result<GrantType, OAuthError> {
+        let grant_type =
+            GrantType::from_name(text).filter(|known| self.grant_types.contains(known));
+        grant_type.ok_or(OAuthError::UnsupportedGrantType)
+    }
+
+    /// Returns the values of `token_endpoint_auth_method` that clients may register.
+    pub fn auth_method_names(&self) -> impl Iterator<Item = &'static str> {
+        self.auth_methods.iter().flat_map(|method| method.wire_names()).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_another_issuer_has_does_not_exist_here() {
+        let other_policy = IssuerPolicy {
+            grant_types: &[GrantType::AuthorizationCode],
+            scopes: &[Scope::Read],
+            auth_methods: &[AuthMethod::None],
+            ..MASTODON
+        };
+        for (policy, grant_type, scopes, auth_methods) in [
+            (
+                MASTODON,
+                Ok(GrantType::ClientCredentials),
+                Ok(Scopes::from_iter([Scope::Read, Scope::Push])),
+                vec!["client_secret_basic", "client_secret_post"],
+            ),
+            (
+                other_policy,
+                Err(OAuthError::UnsupportedGrantType),
+                Err(ScopeError::Unknown("push".to_owned())),
+                vec!["none"],
+            ),
+        ] {
+            assert_eq!(policy.parse_grant_type("client_credentials"), grant_type);
+            assert_eq!(policy.parse_scopes(["read", "push read", ""]), scopes);
+            assert!(policy.auth_method_names().eq(auth_methods));
+            let code = policy.parse_grant_type("authorization_code");
+            assert_eq!(code, Ok(GrantType::AuthorizationCode));
+        }
+    }
+}
