@@ -61,7 +61,6 @@ impl Contents {
             binary: fs::read(binary)?,
             example_settings: run_belfry(&["config", "example"])?,
             shared_files: vec![
-                ("share/man/man1/belfry.1", run_belfry(&["man"])?),
                 ("share/bash-completion/completions/belfry", run_belfry(&["completions", "bash"])?),
                 ("share/zsh/vendor-completions/_belfry", run_belfry(&["completions", "zsh"])?),
                 (

@@ -15,7 +15,6 @@ mod http_client;
 mod import;
 mod key;
 mod lock;
-mod man;
 mod output;
 mod progress;
 mod push;
@@ -98,8 +97,6 @@ enum Command {
     Key(key::Command),
     /// Print the completion script for a shell
     Completions(completions::Command),
-    /// Print the manual page in man format
-    Man,
 }
 
 #[derive(Subcommand)]
@@ -124,8 +121,8 @@ enum DatabaseUse {
     Create,
 }
 
-/// Returns the argument parser, which also generates the completions and the manual page.
-fn parser() -> clap::Command {
+/// Returns the argument parser, which also generates the completions and the manual pages.
+pub fn parser() -> clap::Command {
     Cli::command()
         .args(global_flags())
         .args(serve_flags())
@@ -220,7 +217,6 @@ fn run_command(command: Command, overrides: Overrides) -> Result<(), CliError> {
         Command::Config(config::Command::Example) => config::print_example(),
         Command::Key(command) => command.run(),
         Command::Completions(command) => command.run(),
-        Command::Man => man::run(),
     }
 }
 

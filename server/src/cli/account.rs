@@ -28,9 +28,10 @@ pub(super) enum Command {
     /// Add an account; a generated password is printed once
     Add(add::Add),
     /// List accounts by name: name, id, e-mail address, creation time, state, role, deletion
+    ///
+    /// With an account: show it with its sessions, apps and number of push rules.
+    #[command(visible_alias = "show")]
     List(list::List),
-    /// Show an account with its sessions, apps and number of push rules
-    Show(show::Show),
     /// Change the role of an account
     Role {
         /// Account: its name, id, e-mail address or user id
@@ -71,7 +72,7 @@ impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
             Self::Add(_) => DatabaseUse::Create,
-            Self::List(_) | Self::Show(_) => DatabaseUse::Read,
+            Self::List(_) => DatabaseUse::Read,
             _ => DatabaseUse::Write,
         }
     }
@@ -102,8 +103,7 @@ impl Command {
     ) -> Result<(), CliError> {
         match self {
             Self::Add(account) => account.run(store, now).await,
-            Self::List(list) => list.run(store).await,
-            Self::Show(show) => show.run(store, config, now).await,
+            Self::List(list) => list.run(store, config, now).await,
             Self::Role { account, role } => {
                 let account = find_account(store, config, &account).await?;
                 let detail = Some(format!("role {role}"));

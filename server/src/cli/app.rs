@@ -25,9 +25,10 @@ pub(super) enum Command {
     /// Add an app; its client secret is printed once
     Add(Add),
     /// List apps by id: id, name, registration time, state
+    ///
+    /// With an app: show it with the state of its secrets and its number of tokens.
+    #[command(visible_alias = "show")]
     List(list::List),
-    /// Show an app with the state of its secrets and its number of tokens
-    Show(show::Show),
     /// Replace an app's client secret; the new one is printed once
     Secret(secret::Secret),
     /// Disable an app: reject its requests, codes and tokens
@@ -66,7 +67,7 @@ pub(super) struct AppArgument {
 impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
-            Self::List(_) | Self::Show(_) => DatabaseUse::Read,
+            Self::List(_) => DatabaseUse::Read,
             _ => DatabaseUse::Write,
         }
     }
@@ -74,8 +75,7 @@ impl Command {
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         match self {
             Self::Add(app) => app.run(store, now).await,
-            Self::List(list) => list.run(store).await,
-            Self::Show(show) => show.run(store, now).await,
+            Self::List(list) => list.run(store, now).await,
             Self::Secret(secret) => secret.run(store, now).await,
             Self::Disable(app) => {
                 disable_or_enable(store, &app.id, now, AuditKind::AppDisable).await
@@ -196,7 +196,7 @@ async fn find_app(store: &Store, selector: &str) -> Result<StoredApp, CliError> 
     let mut apps = store.apps_named(selector, MAX_LISTED_IDS).await?;
     if apps.len() > 1 {
         let ids: Vec<_> = apps.iter().map(|stored_app| stored_app.app.id.to_string()).collect();
-        let advice = "use one of these ids; belfry app show ID shows an app";
+        let advice = "use one of these ids; belfry app list ID shows an app";
         let ids = ids.join(", ");
         return Err(format!("several apps are named {selector:?}: {ids}; {advice}").into());
     }

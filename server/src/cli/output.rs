@@ -32,7 +32,7 @@ pub(super) struct ListOptions {
     limit: Option<i64>,
     /// Print each row as a line of JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl ListOptions {

@@ -172,13 +172,13 @@ fn commands_are_found_in_code_blocks_and_code_spans() {
         let commands = belfry_commands(document);
         commands.iter().map(|arguments| arguments.join(" ")).collect::<Vec<_>>()
     };
-    let block = "```console\n$ ./belfry serve &\n# nice belfry man | sh # belfry no\nbelfry output\n\
+    let block = "```console\n$ ./belfry serve &\n# nice belfry audit | sh # belfry no\nbelfry output\n\
                  $ A=1 belfry app list \\\n    --json && sudo -u belfry belfry audit\n```";
-    assert_eq!(commands_in(block), ["serve", "man", "app list --json", "audit"]);
+    assert_eq!(commands_in(block), ["serve", "audit", "app list --json", "audit"]);
     let substitution = "   ```sh\n   curl -H \"Bearer $(sudo belfry token issue a)\"\n   ```";
     assert_eq!(commands_in(substitution), ["token issue a"]);
     assert_eq!(commands_in("Run `sudo belfry\nhealth --ready`.\n\n`no`"), ["health --ready"]);
-    assert_eq!(commands_in("| a | `docker exec belfry belfry man` |\n| `belfry` |"), ["man", ""]);
+    assert_eq!(commands_in("| a | `docker exec belfry belfry audit` |\n| `belfry` |"), ["audit", ""]);
     let other_code = "`cargo test -p belfry --test it`, `systemctl restart belfry`, belfry prose\n\
                   ```toml\nbelfry serve\n```";
     assert_eq!(commands_in(other_code), [""; 0]);

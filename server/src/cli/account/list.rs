@@ -3,13 +3,19 @@
 use belfry_core::account::Role;
 use belfry_store::{Account, AccountListFilter, EnabledState, Store};
 use clap::Args;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::show::show_account;
 use crate::cli::output::{ListOptions, one_of};
 use crate::cli::{CliError, or_dash};
+use crate::config::Config;
 
 #[derive(Args)]
 pub(in crate::cli) struct List {
+    /// Account to show in detail: its name, id, e-mail address or user id
+    #[arg(value_name = "ACCOUNT", conflicts_with_all = ["state", "role", "name", "email", "after", "limit"])]
+    account: Option<String>,
     /// Only active or disabled accounts
     #[arg(long, value_parser = one_of(&EnabledState::ALL, EnabledState::as_str))]
     state: Option<EnabledState>,
@@ -30,8 +36,16 @@ pub(in crate::cli) struct List {
 }
 
 impl List {
-    pub(super) async fn run(self, store: &Store) -> Result<(), CliError> {
-        let Self { state, role, name: name_prefix, email, after, options } = self;
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
+        let Self { account, state, role, name: name_prefix, email, after, options } = self;
+        if let Some(account) = account {
+            return show_account(&account, options.json, store, config, now).await;
+        }
         let filter = AccountListFilter { state, role, name_prefix, email };
         let after = after.unwrap_or_default();
         let read_page = async |last_account: Option<&Account>, limit| {

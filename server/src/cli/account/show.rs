@@ -1,8 +1,7 @@
-//! `belfry account show`
+//! `belfry account list ACCOUNT`
 
 use belfry_core::matrix;
 use belfry_store::{AuthorizedApp, EnabledState, Store};
-use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -11,86 +10,76 @@ use crate::cli::output::{format_count, format_json_line, print, print_record};
 use crate::cli::{CliError, or_never};
 use crate::config::Config;
 
-#[derive(Args)]
-pub(in crate::cli) struct Show {
-    /// Account: its name, id, e-mail address or user id
-    #[arg(value_name = "ACCOUNT")]
-    account: String,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-impl Show {
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
-        let account = super::find_account(store, config, &self.account).await?;
-        let sessions = store.session_summary(account.id, now).await?;
-        let mut apps = Vec::new();
-        for app in store.authorized_apps(account.id, now).await? {
-            let token_count = store.account_app_token_count(account.id, app.app_id, now).await?;
-            apps.push((app, token_count));
-        }
-        let rulesets = store.rulesets(account.id, now).await?;
-        let documents = rulesets.documents().filter(|document| !document.is_empty());
-        let rule_counts: Vec<_> = documents
-            .map(|document| (document.scope().to_string(), document.rule_count()))
-            .collect();
-        let base_url = config.base_url();
-        let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
-        if self.json {
-            let mut object = account_to_json(&account);
-            object["user_id"] = user_id.into();
-            let last_used_at = sessions.last_used_at.map(|time| time.to_string());
-            object["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
-            object["apps"] =
-                apps.iter().map(|(app, token_count)| app_to_json(app, *token_count)).collect();
-            let counts = rule_counts.into_iter().map(|(scope, count)| (scope, count.into()));
-            object["rules"] = counts.collect::<Map<_, _>>().into();
-            return Ok(print(&format_json_line(&object))?);
-        }
-        let session_text = match sessions.last_used_at {
-            Some(time) => format!("{}, last used {time}", sessions.count),
-            None => "none".to_owned(),
-        };
-        let mut rows = vec![
-            ("id", account.id.to_string()),
-            ("name", account.name.clone()),
-            ("user id", user_id),
-            ("e-mail", format_email(&account)),
-            ("role", account.role.to_string()),
-            ("created", account.created_at.to_string()),
-            ("last sign-in", or_never(account.signed_in_at)),
-            ("sessions", session_text),
-        ];
-        rows.extend(apps.iter().map(|(app, token_count)| {
-            let AuthorizedApp { app_id, name, scopes, since, .. } = app;
-            let tokens = format_count(*token_count, "tokens");
-            let description = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
-            ("app", description)
-        }));
-        if apps.is_empty() {
-            rows.push(("app", "none".to_owned()));
-        }
-        if rule_counts.is_empty() {
-            rows.push(("rules", "none".to_owned()));
-        }
-        rows.extend(
-            rule_counts.iter().map(|(scope, count)| ("rules", format!("{scope}: {count}"))),
-        );
-        rows.push((
-            "state",
-            EnabledState::from_disabled_at(account.disabled_at).as_str().to_owned(),
-        ));
-        if let Some(time) = account.delete_at {
-            rows.push(("deletion", format!("requested by its owner, due {time}")));
-        }
-        Ok(print_record(&rows)?)
+/// Prints an account with its sessions, apps and number of push rules.
+pub(super) async fn show_account(
+    argument: &str,
+    as_json: bool,
+    store: &Store,
+    config: &Config,
+    now: Timestamp,
+) -> Result<(), CliError> {
+    let account = super::find_account(store, config, argument).await?;
+    let sessions = store.session_summary(account.id, now).await?;
+    let mut apps = Vec::new();
+    for app in store.authorized_apps(account.id, now).await? {
+        let token_count = store.account_app_token_count(account.id, app.app_id, now).await?;
+        apps.push((app, token_count));
     }
+    let rulesets = store.rulesets(account.id, now).await?;
+    let documents = rulesets.documents().filter(|document| !document.is_empty());
+    let rule_counts: Vec<_> = documents
+        .map(|document| (document.scope().to_string(), document.rule_count()))
+        .collect();
+    let base_url = config.base_url();
+    let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
+    if as_json {
+        let mut object = account_to_json(&account);
+        object["user_id"] = user_id.into();
+        let last_used_at = sessions.last_used_at.map(|time| time.to_string());
+        object["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
+        object["apps"] =
+            apps.iter().map(|(app, token_count)| app_to_json(app, *token_count)).collect();
+        let counts = rule_counts.into_iter().map(|(scope, count)| (scope, count.into()));
+        object["rules"] = counts.collect::<Map<_, _>>().into();
+        return Ok(print(&format_json_line(&object))?);
+    }
+    let session_text = match sessions.last_used_at {
+        Some(time) => format!("{}, last used {time}", sessions.count),
+        None => "none".to_owned(),
+    };
+    let mut rows = vec![
+        ("id", account.id.to_string()),
+        ("name", account.name.clone()),
+        ("user id", user_id),
+        ("e-mail", format_email(&account)),
+        ("role", account.role.to_string()),
+        ("created", account.created_at.to_string()),
+        ("last sign-in", or_never(account.signed_in_at)),
+        ("sessions", session_text),
+    ];
+    rows.extend(apps.iter().map(|(app, token_count)| {
+        let AuthorizedApp { app_id, name, scopes, since, .. } = app;
+        let tokens = format_count(*token_count, "tokens");
+        let description = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
+        ("app", description)
+    }));
+    if apps.is_empty() {
+        rows.push(("app", "none".to_owned()));
+    }
+    if rule_counts.is_empty() {
+        rows.push(("rules", "none".to_owned()));
+    }
+    rows.extend(
+        rule_counts.iter().map(|(scope, count)| ("rules", format!("{scope}: {count}"))),
+    );
+    rows.push((
+        "state",
+        EnabledState::from_disabled_at(account.disabled_at).as_str().to_owned(),
+    ));
+    if let Some(time) = account.delete_at {
+        rows.push(("deletion", format!("requested by its owner, due {time}")));
+    }
+    Ok(print_record(&rows)?)
 }
 
 fn app_to_json(app: &AuthorizedApp, token_count: i64) -> Value {

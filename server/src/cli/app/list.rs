@@ -4,13 +4,18 @@ use belfry_core::oauth::app::App;
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_store::{AppListFilter, EnabledState, Store, StoredApp};
 use clap::Args;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::show::show_app;
 use crate::cli::CliError;
 use crate::cli::output::{ListOptions, one_of};
 
 #[derive(Args)]
 pub(in crate::cli) struct List {
+    /// App to show in detail: its id, client id or name
+    #[arg(value_name = "APP", conflicts_with_all = ["state", "name", "unused", "after", "limit"])]
+    app: Option<String>,
     /// Only active or disabled apps
     #[arg(long, value_parser = one_of(&EnabledState::ALL, EnabledState::as_str))]
     state: Option<EnabledState>,
@@ -28,8 +33,11 @@ pub(in crate::cli) struct List {
 }
 
 impl List {
-    pub(super) async fn run(self, store: &Store) -> Result<(), CliError> {
-        let Self { state, name, unused, after, options } = self;
+    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+        let Self { app, state, name, unused, after, options } = self;
+        if let Some(app) = app {
+            return show_app(&app, options.json, store, now).await;
+        }
         let filter = AppListFilter { state, name, only_unused: unused };
         let read_page = async |last_app: Option<&StoredApp>, limit| {
             let after = last_app.map_or(after, |stored_app| stored_app.app.id);

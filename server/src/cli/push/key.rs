@@ -11,17 +11,11 @@ use serde_json::json;
 use super::read_sealing_key;
 use crate::cli::output::{Table, format_count, print};
 use crate::cli::serve::DELIVERY_INTERVAL;
-use crate::cli::{CliError, DatabaseUse, command_events};
+use crate::cli::{CliError, command_events};
 use crate::config::Config;
 
 #[derive(Subcommand)]
 pub(in crate::cli) enum Command {
-    /// Show the public keys: key, creation time, receivers, state
-    Show {
-        /// Print each key as a line of JSON
-        #[arg(long)]
-        json: bool,
-    },
     /// Add a key, which clients use for new subscriptions
     New {
         /// Give up what a lost sealing key has sealed: add the key although the newest one cannot be
@@ -37,26 +31,14 @@ const PAGE_LEN: i64 = 1000;
 const HEADERS: [&str; 4] = ["key", "created", "receivers", "state"];
 
 impl Command {
-    pub(super) fn database_use(&self) -> DatabaseUse {
-        match self {
-            Self::Show { .. } => DatabaseUse::Read,
-            Self::New { .. } => DatabaseUse::Write,
-        }
-    }
-
     pub(super) async fn run(
         self,
         store: &Store,
         config: &Config,
         now: Timestamp,
     ) -> Result<(), CliError> {
-        let sealing_key = read_sealing_key(config)?;
-        match self {
-            Self::Show { json } => show_keys(store, &sealing_key, json).await,
-            Self::New { replace_lost_key } => {
-                add_new_key(store, &sealing_key, replace_lost_key, now).await
-            }
-        }
+        let Self::New { replace_lost_key } = self;
+        add_new_key(store, &read_sealing_key(config)?, replace_lost_key, now).await
     }
 }
 
@@ -79,7 +61,7 @@ async fn add_new_key(
     let events = command_events(now, AuditKind::VapidKeyAdd);
     let added_key = add_key(store, &events, sealing_key, replaced_key, now).await?;
     let added_key = added_key.ok_or(
-        "a different process added a key in the meantime; run `belfry push key show`, and repeat \
+        "a different process added a key in the meantime; run `belfry push list --keys`, and repeat \
          the command if you need one more",
     )?;
     let effect = if replace_lost_key {
@@ -124,7 +106,9 @@ async fn remove_receivers(
     }
 }
 
-async fn show_keys(store: &Store, sealing_key: &SealingKey, json: bool) -> Result<(), CliError> {
+/// Prints the VAPID keys: key, creation time, receivers, state.
+pub(super) async fn list_keys(store: &Store, config: &Config, json: bool) -> Result<(), CliError> {
+    let sealing_key = &read_sealing_key(config)?;
     let keys = store.vapid_key_uses().await?;
     let newest_key = keys.last().map(|row| row.key.public_key.as_str());
     let state = |row: &VapidKeyUse| {

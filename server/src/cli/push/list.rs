@@ -6,6 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::key::list_keys;
 use crate::cli::account::find_account;
 use crate::cli::output::ListOptions;
 use crate::cli::{CliError, or_dash, or_never};
@@ -16,6 +17,9 @@ pub(in crate::cli) struct List {
     /// Account: its name, id, e-mail address or user id [default: all accounts]
     #[arg(value_name = "ACCOUNT")]
     account: Option<String>,
+    /// List the public VAPID keys instead: key, creation time, receivers, state
+    #[arg(long, conflicts_with_all = ["account", "limit"])]
+    keys: bool,
     #[command(flatten)]
     options: ListOptions,
 }
@@ -27,6 +31,9 @@ impl List {
         config: &Config,
         now: Timestamp,
     ) -> Result<(), CliError> {
+        if self.keys {
+            return list_keys(store, config, self.options.json).await;
+        }
         let account_id = match &self.account {
             Some(argument) => Some(find_account(store, config, argument).await?.id),
             None => None,

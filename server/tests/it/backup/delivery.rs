@@ -29,8 +29,8 @@ async fn assert_receivers_move(target: Option<TestDatabase>) {
     std::fs::copy(source.path().join(KEY_FILE), restored.path().join(KEY_FILE)).unwrap();
     restored.restart();
     assert_eq!(
-        restored.run_json(&["push", "key", "show"]),
-        source.run_json(&["push", "key", "show"])
+        restored.run_json(&["push", "list", "--keys"]),
+        source.run_json(&["push", "list", "--keys"])
     );
     restored.mention("alice", 1).await;
     let log = restored.wait_for_outcomes("alice").await;

@@ -216,7 +216,7 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
     workspace.configure("base_url = 'https://ring.example'");
     workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
     let account = workspace.run_json(&["account", "list"]).remove(0);
-    let output = workspace.run(&["account", "show", "alice"]);
+    let output = workspace.run(&["account", "list", "alice"]);
     for line in [
         "user id        @alice:ring.example",
         "last sign-in   never",
@@ -257,7 +257,7 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
 
     let mut expected = account.clone();
     let app = workspace.run_json(&["app", "list"]).remove(0);
-    let details = workspace.run_json(&["account", "show", "alice"]).remove(0);
+    let details = workspace.run_json(&["account", "list", "alice"]).remove(0);
     expected["signed_in_at"] = json!("2023-11-14T22:13:20Z");
     expected["user_id"] = json!("@alice:ring.example");
     expected["sessions"] = json!({ "count": 2, "last_used_at": "2023-11-14T22:13:21Z" });
@@ -273,7 +273,7 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
     assert_eq!(details, expected);
     let app = app["id"].as_str().unwrap();
     let since = details["apps"][0]["since"].as_str().unwrap();
-    let output = workspace.run(&["account", "show", "alice"]);
+    let output = workspace.run(&["account", "list", "alice"]);
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(
         lines,

@@ -17,11 +17,11 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
     let secret = printed_value(&output, "client_secret: ");
     assert_eq!((client_id.len(), secret.len()), (64, 64), "{output}");
 
-    let details = workspace.run_json(&["app", "show", &client_id]).remove(0);
+    let details = workspace.run_json(&["app", "list", &client_id]).remove(0);
     let id = details["id"].as_str().unwrap();
     assert!(output.starts_with(&format!("app {id} (Tusky) added\n")), "{output}");
     workspace.run(&["app", "add", "svc"]);
-    let service = workspace.run_json(&["app", "show", "svc"]).remove(0);
+    let service = workspace.run_json(&["app", "list", "svc"]).remove(0);
     assert_eq!(service["redirect_uris"], json!(["urn:ietf:wg:oauth:2.0:oob"]));
     workspace.run(&["app", "delete", "svc"]);
     let list_entry = json!({
@@ -42,7 +42,7 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
     expected["last_used_at"] = Value::Null;
     expected["last_token_at"] = Value::Null;
     assert_eq!(details, expected);
-    for arguments in [&["app", "show", id][..], &["app", "list"], &["audit"]] {
+    for arguments in [&["app", "list", id][..], &["app", "list"], &["audit"]] {
         assert!(!workspace.run(arguments).contains(&secret), "{arguments:?}");
     }
     let events = workspace.run_json(&["audit", "--app", id]);
@@ -84,7 +84,7 @@ async fn a_secret_is_rotated_and_the_old_one_expires(workspace: Workspace) {
     let app = workspace.run_json(&add).remove(0);
     let [id, secret] = ["id", "client_secret"].map(|key| app[key].as_str().unwrap());
     let old_secret_expiry =
-        || workspace.run_json(&["app", "show", id])[0]["previous_secret_until"].clone();
+        || workspace.run_json(&["app", "list", id])[0]["previous_secret_until"].clone();
 
     let output = workspace.run(&["app", "secret", id]);
     let new_secret = printed_value(&output, "client_secret: ");
@@ -100,7 +100,7 @@ async fn a_secret_is_rotated_and_the_old_one_expires(workspace: Workspace) {
     let overlap =
         parse_time(&expiry).duration_since(parse_time(change_event["at"].as_str().unwrap()));
     assert_eq!(overlap, jiff::SignedDuration::from_hours(24));
-    let details = workspace.run(&["app", "show", id]);
+    let details = workspace.run(&["app", "list", id]);
     assert!(details.contains(&format!("old secret     accepted until {expiry}\n")), "{details}");
     assert!(!details.contains(&new_secret) && !details.contains(secret));
 
@@ -147,10 +147,10 @@ async fn an_apps_tokens_and_last_use_are_shown(workspace: Workspace) {
     }
     let token = workspace.run(&["token", "issue", "alice"]);
     workspace.run(&["token", "revoke", token.trim_end()]);
-    let details = workspace.run_json(&["app", "show", "cli:Command line"]).remove(0);
+    let details = workspace.run_json(&["app", "list", "cli:Command line"]).remove(0);
     assert_eq!(details["tokens"], 3);
     let last_token_at = details["last_token_at"].as_str().unwrap();
-    let output = workspace.run(&["app", "show", "cli:Command line"]);
+    let output = workspace.run(&["app", "list", "cli:Command line"]);
     assert!(
         output.contains(&format!("tokens         3 valid, last issued {last_token_at}\n")),
         "{output}"
@@ -158,11 +158,11 @@ async fn an_apps_tokens_and_last_use_are_shown(workspace: Workspace) {
     assert!(output.contains("last used      never\n"), "{output}");
     // The last use is recorded once an hour, so it may precede the last token.
     workspace.execute_sql("update apps set last_used_at = 1700000000").await;
-    let output = workspace.run(&["app", "show", "cli:Command line"]);
+    let output = workspace.run(&["app", "list", "cli:Command line"]);
     let last_used = "last used      2023-11-14T22:13:20Z, to the hour\n";
     assert!(output.contains(last_used), "{output}");
     workspace.run(&["app", "add", "Tusky"]);
-    let output = workspace.run(&["app", "show", "Tusky"]);
+    let output = workspace.run(&["app", "list", "Tusky"]);
     assert!(output.contains("tokens         0 valid, last issued never\n"), "{output}");
 }
 
@@ -175,14 +175,14 @@ async fn an_app_is_found_by_a_unique_name(workspace: Workspace) {
     };
     let tusky_id = add_app("Tusky");
     let nightly_id = add_app("Tusky Nightly");
-    assert_eq!(workspace.run_json(&["app", "show", "Tusky"])[0]["id"], *tusky_id);
-    assert_eq!(workspace.run_json(&["app", "show", "tusky nightly"])[0]["id"], *nightly_id);
+    assert_eq!(workspace.run_json(&["app", "list", "Tusky"])[0]["id"], *tusky_id);
+    assert_eq!(workspace.run_json(&["app", "list", "tusky nightly"])[0]["id"], *nightly_id);
     assert_eq!(workspace.run_json(&["app", "secret", "Tusky"])[0]["id"], *tusky_id);
     for (command, state) in [("disable", "disabled"), ("enable", "enabled")] {
         let output = workspace.run(&["app", command, "Tusky"]);
         assert_eq!(output, format!("app {tusky_id} (Tusky) {state}\n"));
     }
-    let message = workspace.run_failing(&["app", "show", "Tusk"]);
+    let message = workspace.run_failing(&["app", "list", "Tusk"]);
     assert_eq!(message, "belfry: there is no app \"Tusk\"; run `belfry app list`\n");
 
     // A name that several apps share selects none of them.
@@ -202,7 +202,7 @@ async fn an_app_is_found_by_a_unique_name(workspace: Workspace) {
     for _ in 0..12 {
         add_app("Bot");
     }
-    let message = workspace.run_failing(&["app", "show", "Bot"]);
+    let message = workspace.run_failing(&["app", "list", "Bot"]);
     assert!(message.contains("; use one of these ids"), "{message}");
     assert_eq!(message.matches(", ").count(), 9, "{message}");
 }
@@ -217,14 +217,14 @@ async fn control_characters_in_names_do_not_reach_the_terminal(workspace: Worksp
     workspace.execute_sql(&format!("update apps set name = '{name}', website = '{name}'")).await;
     let escaped_name = r"\u{1b}]0;owned\u{7}\u{9b}2J\u{9}evil\u{202e}";
     for arguments in
-        [&["app", "list"][..], &["app", "show", id], &["audit"], &["app", "disable", id]]
+        [&["app", "list"][..], &["app", "list", id], &["audit"], &["app", "disable", id]]
     {
         let output = workspace.run(arguments);
         assert!(output.contains(escaped_name), "{arguments:?}: {output:?}");
         let is_safe = |c: char| matches!(c, '\n' | '\t') || !c.is_control() && c != '\u{202e}';
         assert!(output.chars().all(is_safe), "{arguments:?}: {output:?}");
     }
-    for arguments in [&["app", "list"][..], &["app", "show", id]] {
+    for arguments in [&["app", "list"][..], &["app", "list", id]] {
         assert_eq!(workspace.run_json(arguments)[0]["name"], name);
         let output = workspace.run(&[arguments, &["--json"]].concat());
         assert!(output.trim_end().chars().all(|c| !c.is_control()), "{output:?}");

@@ -123,7 +123,7 @@ async fn receivers_are_listed_without_their_urls(fixture: DeliveringWorkspace) {
         "device": null,
         "profile_tag": null,
         "origin": service.url,
-        "vapid_key": workspace.run_json(&["push", "key", "show"])[0]["public_key"],
+        "vapid_key": workspace.run_json(&["push", "list", "--keys"])[0]["public_key"],
         "state": "active",
         "created_at": subscription["created_at"],
         "succeeded_at": null,
@@ -341,7 +341,7 @@ async fn a_running_server_uses_a_new_vapid_key(fixture: DeliveringWorkspace) {
     let service = PushService::start().await;
     let id = fixture.subscribe("alice", &format!("{}/old", service.url)).await;
     let key_states = |fixture: &DeliveringWorkspace| -> Vec<(String, Value, Value)> {
-        let keys = fixture.workspace.run_json(&["push", "key", "show"]).into_iter();
+        let keys = fixture.workspace.run_json(&["push", "list", "--keys"]).into_iter();
         let columns = |key: Value| {
             let public_key = key["public_key"].as_str().unwrap().to_owned();
             (public_key, key["receivers"].clone(), key["state"].clone())
@@ -358,7 +358,7 @@ async fn a_running_server_uses_a_new_vapid_key(fixture: DeliveringWorkspace) {
     let expected =
         [(old_key.clone(), json!(1), json!("old")), (new_key.clone(), json!(0), json!("newest"))];
     assert_eq!(key_states(&fixture), expected);
-    let table = fixture.workspace.run(&["push", "key", "show"]);
+    let table = fixture.workspace.run(&["push", "list", "--keys"]);
     assert!(table.starts_with(&format!("{old_key}\t")) && table.ends_with("\t0\tnewest\n"));
     let events = fixture.workspace.run_json(&["audit", "--kind", "vapid_key_add"]);
     let origins: Vec<&Value> = events.iter().map(|event| &event["origin"]).collect();
@@ -423,7 +423,7 @@ async fn a_missing_or_wrong_sealing_key_destroys_nothing(mut fixture: Delivering
         output.ends_with("1 receiver removed, whose clients must subscribe again\n"),
         "{output}"
     );
-    let keys = workspace.run_json(&["push", "key", "show"]);
+    let keys = workspace.run_json(&["push", "list", "--keys"]);
     let states: Vec<&Value> = keys.iter().map(|key| &key["state"]).collect();
     assert_eq!(states, ["unreadable", "newest"]);
     fixture.restart();
@@ -442,7 +442,7 @@ async fn without_a_contact_receivers_can_be_listed_and_removed() {
     let workspace = &fixture.workspace;
     workspace.configure("server_name = 'ring.example'");
     for arguments in
-        [&["push", "test", "alice"][..], &["push", "key", "show"], &["push", "key", "new"]]
+        [&["push", "test", "alice"][..], &["push", "list", "--keys"], &["push", "key", "new"]]
     {
         let message = workspace.run_failing(arguments);
         assert_eq!(
@@ -469,7 +469,7 @@ fn invalid_arguments_are_rejected() {
     let message = workspace.run_failing(&["push", "remove", "1", "--account", "nobody"]);
     assert!(message.contains("there is no account \"nobody\""), "{message}");
     // The server has not started yet.
-    for arguments in [&["push", "test", "alice"][..], &["push", "key", "show"]] {
+    for arguments in [&["push", "test", "alice"][..], &["push", "list", "--keys"]] {
         let message = workspace.run_failing(arguments);
         let expected = "belfry: cannot read the sealing key data/belfry.key: No such file";
         assert!(message.starts_with(expected), "{message}");
@@ -480,7 +480,7 @@ fn invalid_arguments_are_rejected() {
         &["push", "test", "alice", "--wait", "soon"],
         &["push", "log", "alice", "--limit", "0"],
         &["push", "key", "new", "--json"],
-        &["push", "key", "show", "--replace-lost-key"],
+        &["push", "list", "alice", "--keys"],
     ] {
         let output = run_belfry(workspace.path(), arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

@@ -235,7 +235,6 @@ fn a_command_does_not_panic_if_its_output_is_closed() {
     for arguments in [
         &["config", "check"][..],
         &["config", "example"],
-        &["man"],
         &["completions", "bash"],
         &["--help"],
         &["account", "add", "alice"],

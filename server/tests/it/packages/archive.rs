@@ -66,7 +66,6 @@ fn the_archive_has_documents_licences_completions_and_service_files() {
         ("LICENSE-MIT", "Permission is hereby granted"),
         ("LICENSE-APACHE", "Apache License"),
         ("THIRD-PARTY-LICENSES.txt", "\ntokio 1."),
-        ("share/man/man1/belfry.1", ".TH BELFRY 1"),
         ("share/bash-completion/completions/belfry", "_belfry"),
         ("share/zsh/site-functions/_belfry", "#compdef belfry"),
         ("share/fish/vendor_completions.d/belfry.fish", "complete -c belfry"),
