@@ -21,9 +21,9 @@ use crate::auth::application_services::ApplicationServices;
 use crate::auth::authentication::Authenticator;
 use crate::auth::passwords::Passwords;
 use crate::auth::tokens::TokenIssuer;
-use crate::config::{BaseUrl, Config, SettingDigests};
+use crate::config::{BaseUrl, Config, RunningSettings};
+use crate::control::ExpectedProbe;
 use crate::delivery::Delivery;
-use crate::diagnostics_key::DiagnosticsKey;
 use crate::evaluation::pool::EvaluationPool;
 use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;
@@ -45,8 +45,8 @@ pub struct AppState {
     pub config: Config,
     /// The rules of the issuer below `/oauth`.
     pub issuer_policy: IssuerPolicy,
-    /// Digests of the settings in use. SIGHUP replaces some of them.
-    pub setting_digests: ArcSwap<SettingDigests>,
+    /// The settings in use. SIGHUP replaces some of them.
+    pub running_settings: ArcSwap<RunningSettings>,
     /// The public URL of this service.
     pub base_url: BaseUrl,
     pub store: Store,
@@ -54,8 +54,8 @@ pub struct AppState {
     pub database_status: Mutex<Option<(Instant, String)>>,
     /// True if the server is shutting down.
     is_stopping: AtomicBool,
-    /// The key that lets `belfry doctor` recognise this process.
-    pub diagnostics_key: DiagnosticsKey,
+    /// The health request that `belfry doctor` expects.
+    pub expected_probe: ExpectedProbe,
     pub clock: Arc<dyn Clock>,
     pub limits: RateLimiter,
     pub passwords: Passwords,
@@ -116,9 +116,9 @@ impl AppState {
             style: StaticFile::style_sheet(config.instance.accent),
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
-            setting_digests: ArcSwap::from_pointee(SettingDigests::new(&config)),
-            diagnostics_key: DiagnosticsKey::random(),
             issuer_policy: IssuerPolicy { requires_pkce: config.oauth.require_pkce, ..MASTODON },
+            running_settings: ArcSwap::from_pointee(RunningSettings::new(&config)),
+            expected_probe: ExpectedProbe::default(),
             config,
             base_url,
             store,

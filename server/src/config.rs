@@ -37,7 +37,7 @@ pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, serve_flags};
 pub use self::push_contact::PushContact;
 pub use self::registration::{ApplicationService, RegistrationSource};
-pub use self::running::{SettingDigests, is_reloaded};
+pub use self::running::{RunningSettings, is_reloaded};
 pub use self::sections::{
     HttpSettings, InstanceSettings, LogSettings, OAuthSettings, PushSettings, RuleSettings,
     SessionSettings,
@@ -184,10 +184,16 @@ impl Config {
 
     /// Returns the URL at which this machine reaches the server; `None` if the port is not fixed.
     pub fn local_url(&self) -> Option<Url> {
-        let Self { listen, tls, .. } = self;
-        let scheme = if tls.is_some() { "https" } else { "http" };
-        let url = Url::parse(&format!("{scheme}://{}", listen.reachable_address()));
-        url.ok().filter(|_| listen.port != 0)
+        self.local_url_at(self.listen.port)
+    }
+
+    /// Returns the URL at which this machine reaches a server on this port.
+    pub fn local_url_at(&self, port: u16) -> Option<Url> {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let mut address = self.listen.reachable_address();
+        address.port = port;
+        let url = Url::parse(&format!("{scheme}://{address}"));
+        url.ok().filter(|_| port != 0)
     }
 
     /// Returns the URL of the listen host with this port.

@@ -3,7 +3,6 @@
 mod account;
 mod api;
 mod assets;
-pub mod diagnostics;
 mod error;
 mod extract;
 mod front;

@@ -55,8 +55,8 @@ impl Command {
         engines::check(config, report).await;
         push::check(config, self.push, report).await;
         certificate::check(config, report);
-        let running_server = server::check(config, report).await;
-        base_url::check(config, running_server.as_ref(), report).await;
+        let server = server::check(config, report).await;
+        base_url::check(config, server.as_ref(), report).await;
     }
 }
 

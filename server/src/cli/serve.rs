@@ -1,5 +1,6 @@
 //! `belfry serve`: opens the store, binds, and serves until a signal.
 
+mod control_socket;
 mod open;
 mod reload;
 mod service_manager;
@@ -16,6 +17,7 @@ use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Mutex;
 
+use self::control_socket::serve_control_socket;
 use self::open::open_store;
 use self::reload::reload_at_hangup;
 use self::stop::StopSignals;
@@ -24,7 +26,6 @@ use super::lock::lock_data;
 use crate::app::AppState;
 use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, ListenAddress, Overrides};
-use crate::diagnostics_key::DiagnosticsKey;
 use crate::http::HttpService;
 use crate::log;
 use crate::serve::{Listeners, raise_file_limit, serve};
@@ -85,16 +86,10 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     raise_file_limit(&config);
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
     start_periodic_tasks(&state);
-    let key_file = DiagnosticsKey::path(&state.config.data, port);
-    // Without a fixed port, `belfry doctor` does not find the server anyway.
-    if state.config.listen.port != 0
-        && let Err(error) = state.diagnostics_key.write(&key_file)
-    {
-        let file = key_file.display();
-        let message = "cannot write the key for belfry doctor; create the data directory and \
-                       allow the user that runs the server to write to it";
-        tracing::info!(%file, %error, "{message}");
-    }
+    let socket_state = Arc::clone(&state);
+    state.tasks.add(Task::spawn("control_socket", move || {
+        serve_control_socket(Arc::clone(&socket_state), port)
+    }));
     let overrides = Arc::new(overrides);
     let hangup = Arc::new(Mutex::new(hangup));
     let reload_state = Arc::clone(&state);
@@ -140,7 +135,6 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     state.flush_audit().await;
     state.flush_uses().await;
     log_throttle::report_all_suppressed();
-    state.diagnostics_key.remove(&key_file);
     Ok(())
 }
 

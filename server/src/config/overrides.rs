@@ -302,7 +302,7 @@ mod tests {
             load_config(&["--config", file, "--data", "new", "--database", "postgres://c/d"]);
         assert_eq!(
             config.data_flag_warning().unwrap(),
-            "--data is used only for the belfry doctor key, because --database names \
+            "--data is used only for the socket of belfry doctor, because --database names \
              PostgreSQL, which stores all data"
         );
         assert_eq!(load_config(&["--data", "new"]).data_flag_warning(), None);

@@ -1,5 +1,5 @@
-//! Digests of a running server's settings, compared with the settings that the server loads at
-//! SIGHUP and with those of `belfry doctor`.
+//! The settings of a running server, compared with the settings that the server loads at SIGHUP and
+//! with those of `belfry doctor`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,13 +20,13 @@ pub fn is_reloaded(key: &str) -> bool {
     RELOADED_SETTINGS.contains(&key)
 }
 
-/// Digests of all settings that have a value, by dotted key.
+/// All settings that have a value, by dotted key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettingDigests(BTreeMap<String, SettingDigest>);
+pub struct RunningSettings(BTreeMap<String, RunningSetting>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct SettingDigest {
-    /// Digest of the value in TOML, without secrets.
+struct RunningSetting {
+    /// The value in TOML, without secrets.
     value: String,
     /// Digest of the engine URL or the registrations with their secrets, which may be in files.
     /// Never serialized, because a weak password could be guessed from it.
@@ -34,16 +34,16 @@ struct SettingDigest {
     secret: Option<Sha256Digest>,
 }
 
-impl SettingDigests {
-    /// Returns the digests of the effective values of a configuration.
+impl RunningSettings {
+    /// Returns the effective values of a configuration.
     pub fn new(config: &Config) -> Self {
         // Empty, so that nothing is compared, if a path is not UTF-8 and thus cannot be TOML.
         let table = Table::try_from(config.with_derived_values()).unwrap_or_default();
         let digest_url =
             |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::compute(url.reveal()));
-        let digests = known_settings().into_iter().filter_map(|setting| {
+        let settings = known_settings().into_iter().filter_map(|setting| {
             let path = setting.path();
-            let value = Sha256Digest::compute(&find_value(&table, &path)?.to_string()).to_text();
+            let value = find_value(&table, &path)?.to_string();
             let secret = match &*path {
                 "database" | "database_file" => digest_url(&config.database),
                 "redis" | "redis_file" => digest_url(&config.redis),
@@ -52,14 +52,14 @@ impl SettingDigests {
                 ))),
                 _ => None,
             };
-            Some((path, SettingDigest { value: value.chars().take(16).collect(), secret }))
+            Some((path, RunningSetting { value, secret }))
         });
-        Self(digests.collect())
+        Self(settings.collect())
     }
 
     /// Removes the digests of secrets, which a server does not show.
     pub fn without_secrets(mut self) -> Self {
-        self.0.values_mut().for_each(|digest| digest.secret = None);
+        self.0.values_mut().for_each(|setting| setting.secret = None);
         self
     }
 
@@ -70,16 +70,12 @@ impl SettingDigests {
         keys.into_iter().filter(is_changed).map(String::as_str).collect()
     }
 
-    /// Returns a copy in which the settings that SIGHUP applies have the digests of `loaded`.
+    /// Returns these settings, with those of `loaded` that SIGHUP applies.
     pub fn with_reloaded(&self, loaded: &Self) -> Self {
-        let kept_digests = self.0.iter().filter(|(key, _)| !is_reloaded(key));
-        let reloaded_digests = loaded.0.iter().filter(|(key, _)| is_reloaded(key));
-        Self(
-            kept_digests
-                .chain(reloaded_digests)
-                .map(|(key, digest)| (key.clone(), digest.clone()))
-                .collect(),
-        )
+        let kept_settings = self.0.iter().filter(|(key, _)| !is_reloaded(key));
+        let reloaded_settings = loaded.0.iter().filter(|(key, _)| is_reloaded(key));
+        let settings = kept_settings.chain(reloaded_settings);
+        Self(settings.map(|(key, setting)| (key.clone(), setting.clone())).collect())
     }
 }
 
@@ -97,29 +93,29 @@ fn describe_registrations(sources: &[RegistrationSource]) -> String {
 mod tests {
     use super::*;
 
-    fn parse_digests(text: &str) -> SettingDigests {
+    fn parse_settings(text: &str) -> RunningSettings {
         let mut config: Config = toml::from_str(text).unwrap();
         config.read_secret_files(None).unwrap();
-        SettingDigests::new(&config)
+        RunningSettings::new(&config)
     }
 
     #[test]
     fn changed_settings_are_found_by_key() {
-        let old_digests = parse_digests("");
-        assert_eq!(parse_digests("").changes_since(&old_digests), [""; 0]);
-        let new_digests = parse_digests(
+        let old_settings = parse_settings("");
+        assert_eq!(parse_settings("").changes_since(&old_settings), [""; 0]);
+        let new_settings = parse_settings(
             "base_url = 'https://ring.example'\ntrusted_proxies = ['10.0.0.1']\n\
              http.max_connections = 7\nlimits.rows.media = false",
         );
-        let keys = new_digests.changes_since(&old_digests);
+        let keys = new_settings.changes_since(&old_settings);
         let expected =
             ["base_url", "http.max_connections", "limits.rows", "server_name", "trusted_proxies"];
         assert_eq!(keys, expected);
         let are_reloaded: Vec<bool> = keys.iter().map(|key| is_reloaded(key)).collect();
         assert_eq!(are_reloaded, [false, false, true, false, true]);
 
-        let running = old_digests.with_reloaded(&new_digests);
-        let restart_keys = new_digests.changes_since(&running);
+        let running = old_settings.with_reloaded(&new_settings);
+        let restart_keys = new_settings.changes_since(&running);
         assert_eq!(restart_keys, ["base_url", "http.max_connections", "server_name"]);
     }
 
@@ -131,27 +127,28 @@ mod tests {
                  = '{token}', sender_localpart = '{sender}' }}]"
             )
         };
-        let old_digests = parse_digests(&settings_with("hunter2", "bot"));
-        let new_digests = parse_digests(&settings_with("hunter3", "bot"));
-        assert_eq!(new_digests.changes_since(&old_digests), ["application_services", "redis"]);
+        let old_settings = parse_settings(&settings_with("hunter2", "bot"));
+        let new_settings = parse_settings(&settings_with("hunter3", "bot"));
+        assert_eq!(new_settings.changes_since(&old_settings), ["application_services", "redis"]);
 
-        let public_digests = old_digests.without_secrets();
-        assert_eq!(new_digests.without_secrets().changes_since(&public_digests), [""; 0]);
-        let other_digests = parse_digests(&settings_with("hunter2", "other")).without_secrets();
-        assert_eq!(other_digests.changes_since(&public_digests), ["application_services"]);
+        assert!(!serde_json::to_string(&old_settings).unwrap().contains("hunter"));
+        let public_settings = old_settings.without_secrets();
+        assert_eq!(new_settings.without_secrets().changes_since(&public_settings), [""; 0]);
+        let other_settings = parse_settings(&settings_with("hunter2", "other")).without_secrets();
+        assert_eq!(other_settings.changes_since(&public_settings), ["application_services"]);
     }
 
     #[test]
     fn a_changed_registration_file_is_a_changed_setting() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("irc.yaml");
-        let digests_with_token = |token: &str| {
+        let settings_with_token = |token: &str| {
             let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
             std::fs::write(&path, text).unwrap();
-            parse_digests(&format!("application_services = [{path:?}]"))
+            parse_settings(&format!("application_services = [{path:?}]"))
         };
-        let old_digests = digests_with_token("one");
-        assert_eq!(digests_with_token("one").changes_since(&old_digests), [""; 0]);
-        assert_eq!(digests_with_token("two").changes_since(&old_digests), ["application_services"]);
+        let old_settings = settings_with_token("one");
+        assert_eq!(settings_with_token("one").changes_since(&old_settings), [""; 0]);
+        assert_eq!(settings_with_token("two").changes_since(&old_settings), ["application_services"]);
     }
 }

@@ -143,7 +143,7 @@ impl Config {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
         let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
         Some(format!(
-            "--data is used only for the belfry doctor key, because {origin} names PostgreSQL, \
+            "--data is used only for the socket of belfry doctor, because {origin} names PostgreSQL, \
              which stores all data"
         ))
     }

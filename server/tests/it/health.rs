@@ -1,11 +1,10 @@
-//! Health, readiness, diagnostics, access to metrics, and properties that all responses share.
+//! Health, readiness, probes, access to metrics, and properties that all responses share.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use belfry::diagnostics_key::{Challenge, DiagnosticsKey, DiagnosticsPurpose};
-use belfry::http::diagnostics::{DIAGNOSTICS_HEADER, Health};
+use belfry::control::PROBE_HEADER;
 use belfry_runtime::supervisor::Task;
 use serde_json::{Value, json};
 
@@ -220,59 +219,21 @@ async fn successful_and_error_responses_forbid_content_sniffing() {
 }
 
 #[tokio::test]
-async fn diagnostics_are_reported_only_to_clients_with_the_key() {
+async fn only_the_expected_probe_is_recorded() {
     let service = Service::start_with(config_with(|config| {
         config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
     }))
     .await;
-    let key = &service.state.diagnostics_key;
-    let fetch_diagnostics = async |client: TestClient, header: &str| {
-        let response = client.with_header(DIAGNOSTICS_HEADER, header).get("/healthz").await;
-        assert_eq!(response.status, 200);
-        serde_json::from_str::<Health>(&response.text).unwrap().diagnostics
-    };
-    let proxied_client = || {
-        service
-            .anonymous_client()
-            .with_address([10, 0, 0, 1])
-            .with_header("x-forwarded-for", "192.0.2.1")
-    };
-    let other_key = DiagnosticsKey::random();
-    for purpose in [DiagnosticsPurpose::Settings, DiagnosticsPurpose::Arrival] {
-        let challenge = Challenge::new(purpose);
-        let unsigned_header = challenge.to_header(key).rsplit_once(' ').unwrap().0.to_owned();
-        for header in ["", "guess", &challenge.to_header(&other_key), &unsigned_header] {
-            for client in [service.operator_client(), proxied_client()] {
-                assert!(fetch_diagnostics(client, header).await.is_none(), "{header}");
-            }
-        }
+    let expect = || service.state.expected_probe.expect("0123".to_owned());
+    assert_eq!(expect(), None);
+    for (probe, is_expected) in [("guess", false), ("", false), ("0123", true)] {
+        let client = service.anonymous_client().with_address([10, 0, 0, 1]);
+        let client = client.with_header("x-forwarded-for", "192.0.2.1");
+        let response = client.with_header(PROBE_HEADER, probe).get("/healthz").await;
+        assert_eq!(response.text, r#"{"status":"ok"}"#);
+        assert_eq!(expect().is_some(), is_expected, "{probe}");
     }
-
-    let challenge = Challenge::new(DiagnosticsPurpose::Settings);
-    let diagnostics =
-        fetch_diagnostics(service.operator_client(), &challenge.to_header(key)).await.unwrap();
-    let settings: Value = diagnostics.verify(&challenge, key).unwrap();
-    let proxies_digest = settings["settings"]["trusted_proxies"]["value"].as_str().unwrap();
-    assert_eq!(proxies_digest.len(), 16);
-    assert!(!settings.to_string().contains("10.0.0.1"), "{settings}");
-
-    let challenge = Challenge::new(DiagnosticsPurpose::Arrival);
-    let header = challenge.to_header(key);
-    let diagnostics = fetch_diagnostics(proxied_client(), &header).await.unwrap();
-    let arrival: Value = diagnostics.verify(&challenge, key).unwrap();
-    assert_eq!(arrival["is_trusted_proxy"], true);
-    assert_eq!(arrival["headers"], json!(["x-forwarded-for"]));
-    assert!(arrival["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
-    assert_eq!(arrival.as_object().unwrap().len(), 3, "and not the settings: {arrival}");
-    let next_challenge = Challenge::new(DiagnosticsPurpose::Arrival);
-    assert_eq!(
-        diagnostics.verify::<Value>(&next_challenge, key),
-        None,
-        "the response to an earlier challenge is rejected"
-    );
-    assert_eq!(
-        diagnostics.verify::<Value>(&challenge, &other_key),
-        None,
-        "the response of a different process is rejected"
-    );
+    let arrival = expect().unwrap();
+    assert!(arrival.is_trusted_proxy && arrival.peer.to_string().starts_with("10.0.0.1:"));
+    assert_eq!(arrival.headers, ["x-forwarded-for"]);
 }

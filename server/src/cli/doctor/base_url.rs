@@ -1,28 +1,23 @@
 //! Checks whether the base URL reaches this server.
 
 use belfry_runtime::certificate::rejection;
-use belfry_store::Database;
+use belfry_runtime::random;
 use tokio::net::lookup_host;
 
 use super::proxy;
 use super::report::Report;
-use super::server::{RunningServer, get_path, parse_json, summarise, verify_diagnostics};
+use super::server::{get_path, parse_json, summarise};
 use crate::cli::http_client::{CertificateCheck, GetError, Response};
 use crate::config::{BaseUrl, Config};
-use crate::diagnostics_key::{Challenge, DiagnosticsPurpose};
-use crate::http::diagnostics::DIAGNOSTICS_HEADER;
+use crate::control::{self, Arrival, ControlRequest, PROBE_HEADER, ProcessSettings};
 use crate::paths::{HEALTHZ, METADATA};
 
 /// Maximum number of requests through the base URL, because a load balancer sends some elsewhere.
 const MAX_ATTEMPTS: usize = 8;
 
 /// Checks that the base URL reaches this server, and that a proxy passes the client's address.
-pub(super) async fn check(
-    config: &Config,
-    running_server: Option<&RunningServer>,
-    report: &mut Report,
-) {
-    let base_url = config.base_url();
+pub(super) async fn check(config: &Config, server: Option<&ProcessSettings>, report: &mut Report) {
+    let base_url = config.base_url_at(server.map_or(config.listen.port, |server| server.port));
     let url = base_url.as_url();
     let host = base_url.host().trim_matches(['[', ']']);
     let port = url.port_or_known_default();
@@ -31,18 +26,20 @@ pub(super) async fn check(
         report.fail("base_url", format!("{host} cannot be resolved: {error}"), fix);
         return report.skip("proxy", "base_url cannot be reached");
     }
-    let Some(running_server) = running_server else {
-        report.skip(
-            "base_url",
-            format!("{base_url} resolves; the other checks need a running server"),
-        );
-        return report.skip("proxy", "needs a running server");
+    if server.is_none() {
+        let reason = "resolves; the other checks need a running server and its socket";
+        report.skip("base_url", format!("{base_url} {reason}"));
+        return report.skip("proxy", "needs a running server and its socket");
+    }
+    let probe = random::hex_id();
+    // The first call tells the server to expect the probe.
+    let arrival = async || {
+        let request = ControlRequest::Arrival { probe: probe.clone() };
+        control::request::<Option<Arrival>>(&config.data, &request).await.ok().flatten()
     };
+    arrival().await;
     for attempt in 1..=MAX_ATTEMPTS {
-        let challenge = Challenge::new(DiagnosticsPurpose::Arrival);
-        let header = running_server.key.as_ref().map(|key| challenge.to_header(key));
-        let headers: Vec<_> =
-            header.iter().map(|header| (DIAGNOSTICS_HEADER, header.as_str())).collect();
+        let headers = [(PROBE_HEADER, &*probe)];
         let response = match get_path(url, HEALTHZ, CertificateCheck::Authorities, &headers).await {
             Ok(response) => response,
             Err(error) => {
@@ -51,34 +48,16 @@ pub(super) async fn check(
                 return report.skip("proxy", "base_url cannot be reached");
             }
         };
-        if let Ok(key) = &running_server.key
-            && let Some(received_request) = verify_diagnostics(&response, &challenge, key)
-        {
+        if let Some(arrival) = arrival().await {
             report.ok("base_url", format!("{base_url} reaches this server"));
-            return proxy::check(config, &received_request, response.local_address, report);
+            return proxy::check(config, &arrival, response.local_address, report);
         }
-        let is_redirect = response.status.is_redirection();
-        if attempt == MAX_ATTEMPTS || running_server.key.is_err() || is_redirect {
-            report_other_server(config, &response, running_server.key.is_ok(), report).await;
+        if attempt == MAX_ATTEMPTS || response.status.is_redirection() {
+            report_other_server(config, &base_url, &response, report).await;
             break;
         }
     }
-    let reason = match &running_server.key {
-        Ok(_) => "no request through base_url reached this server".to_owned(),
-        Err(error) => {
-            let directory = std::path::absolute(&config.data).unwrap_or(config.data.clone());
-            let has_no_directory = matches!(config.database(), Database::Postgres(_))
-                && matches!(directory.try_exists(), Ok(false));
-            let advice = if has_no_directory {
-                let directory = directory.display();
-                format!("create {directory} for the server's user and restart the server")
-            } else {
-                "run doctor as the server's user, with its data directory".to_owned()
-            };
-            format!("needs the server's key, which cannot be read ({error}); {advice}")
-        }
-    };
-    report.skip("proxy", reason);
+    report.skip("proxy", "no request through base_url reached this server");
 }
 
 /// Returns advice for a base URL that cannot be used.
@@ -106,11 +85,10 @@ fn suggest_fix(error: &GetError, base_url: &BaseUrl) -> String {
 /// Reports the server that responds at the base URL instead of this one.
 async fn report_other_server(
     config: &Config,
+    base_url: &BaseUrl,
     health: &Response,
-    has_key: bool,
     report: &mut Report,
 ) {
-    let base_url = config.base_url();
     let url = base_url.as_url();
     let location = health.location.as_ref().filter(|_| health.status.is_redirection());
     if let Some(target) = location.and_then(|location| url.join(location).ok()) {
@@ -128,15 +106,11 @@ async fn report_other_server(
         .and_then(|response| parse_json(&response))
         .unwrap_or_default();
     match metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/')) {
-        Some(issuer) if issuer == base_url.to_string() && has_key => report.warn(
+        Some(issuer) if issuer == base_url.to_string() => report.warn(
             "base_url",
             format!("{base_url} reaches a different process, whose issuer is this base_url"),
             "if it is another node, run belfry doctor there; if not, correct the proxy",
         ),
-        Some(issuer) if issuer == base_url.to_string() => {
-            let reason = "responds with this issuer; whether it is this server cannot be verified";
-            report.skip("base_url", format!("{base_url} {reason}"));
-        }
         Some(issuer) => report.fail(
             "base_url",
             format!("{base_url} reaches a server whose issuer is {issuer}"),

@@ -7,26 +7,26 @@ use axum::http::HeaderName;
 use super::report::Report;
 use super::server::RELOAD_ADVICE;
 use crate::config::Config;
-use crate::http::diagnostics::ReceivedRequest;
+use crate::control::Arrival;
 
 /// Checks how a request that was sent from `local_address` arrived at the server.
 pub(super) fn check(
     config: &Config,
-    request: &ReceivedRequest,
+    arrival: &Arrival,
     local_address: SocketAddr,
     report: &mut Report,
 ) {
-    if request.peer == SocketAddr::new(local_address.ip().to_canonical(), local_address.port()) {
+    if arrival.peer == SocketAddr::new(local_address.ip().to_canonical(), local_address.port()) {
         return report.ok("proxy", "none: requests through base_url arrive directly");
     }
-    let proxy = request.peer.ip();
+    let proxy = arrival.peer.ip();
     let effect = "all its clients share one rate limit";
     let configured_header = config.trusted_proxy_header.as_ref().map(HeaderName::as_str);
     let trusted_headers =
         configured_header.map_or_else(|| vec!["x-forwarded-for", "forwarded"], |name| vec![name]);
     let forwarding_header =
-        trusted_headers.iter().find(|name| request.headers.iter().any(|header| header == *name));
-    if !request.is_trusted_proxy {
+        trusted_headers.iter().find(|name| arrival.headers.iter().any(|header| header == *name));
+    if !arrival.is_trusted_proxy {
         let problem = format!("requests through base_url come from {proxy}");
         if config.trusted_proxies.contains(proxy) {
             let problem = format!("{problem}, which the server does not trust yet: {effect}");
@@ -44,8 +44,8 @@ pub(super) fn check(
             report.fail("proxy", problem, fix);
         }
     }
-    match (forwarding_header, request.headers.first()) {
-        (Some(name), _) if request.is_trusted_proxy => {
+    match (forwarding_header, arrival.headers.first()) {
+        (Some(name), _) if arrival.is_trusted_proxy => {
             report.ok("proxy", format!("{proxy} passes the client address in {name}"));
         }
         (Some(_), _) => {}

@@ -1,14 +1,15 @@
-//! Checks whether a server responds on this machine, and compares its settings with this command's.
+//! Checks the server that uses the data directory, and compares its settings with this command's.
 
-use serde::de::DeserializeOwned;
+use std::io;
+
+use belfry_store::Database;
 use serde_json::Value;
 use url::Url;
 
 use super::report::Report;
 use crate::cli::http_client::{self, CertificateCheck, GetError, Response};
-use crate::config::{Config, SettingDigests, is_reloaded};
-use crate::diagnostics_key::{Challenge, DiagnosticsKey, DiagnosticsPurpose};
-use crate::http::diagnostics::{DIAGNOSTICS_HEADER, Health, ProcessSettings};
+use crate::config::{Config, RunningSettings, is_reloaded};
+use crate::control::{self, ControlRequest, ProcessSettings, socket_path};
 use crate::paths::{HEALTHZ, READYZ};
 use crate::serve::needed_files;
 
@@ -19,83 +20,83 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) const RELOAD_ADVICE: &str = "reload the server (SIGHUP, or systemctl reload belfry)";
 
-/// The server that runs on this machine.
-pub(super) struct RunningServer {
-    /// The diagnostics key, or the reason why it cannot be read.
-    pub(super) key: Result<DiagnosticsKey, String>,
+/// Checks the running server, and returns its settings. Returns `None` if it does not run or does
+/// not respond at its control socket.
+pub(super) async fn check(config: &Config, report: &mut Report) -> Option<ProcessSettings> {
+    let server: ProcessSettings =
+        match control::request(&config.data, &ControlRequest::Settings).await {
+            Ok(server) => server,
+            Err(error) => {
+                check_without_socket(config, &error, report).await;
+                return None;
+            }
+        };
+    if let Some(url) = config.local_url_at(server.port) {
+        let address = url.as_str().trim_end_matches('/');
+        match get_path(&url, READYZ, CertificateCheck::None, &[]).await {
+            Ok(ready) if ready.status.is_success() => {
+                report.ok("server", format!("running at {address}, and ready"));
+            }
+            result => {
+                let response = summarise_result(result);
+                let problem = format!("running at {address}, but not ready: {response}");
+                report.fail("server", problem, "see its log, and the database and redis checks");
+            }
+        }
+    }
+    compare_settings(config, &server, report);
+    Some(server)
 }
 
-/// Checks the server on this machine. Returns `None` if it does not run, or if the process that
-/// listens instead does not have its key.
-pub(super) async fn check(config: &Config, report: &mut Report) -> Option<RunningServer> {
+/// Reports whether the server runs without a control socket, or another program listens instead.
+async fn check_without_socket(config: &Config, error: &io::Error, report: &mut Report) {
     let Some(url) = config.local_url() else {
-        report.skip("server", "listen has no fixed port, so a server cannot be found");
-        return None;
+        return report.skip("server", "not running: listen has no fixed port");
     };
     let address = url.as_str().trim_end_matches('/');
-    let path = DiagnosticsKey::path(&config.data, config.listen.port);
-    let file = path.display();
-    let key = DiagnosticsKey::read(&path).map_err(|error| format!("{file}: {error}"));
-    let challenge = Challenge::new(DiagnosticsPurpose::Settings);
-    let header = key.as_ref().map(|key| challenge.to_header(key));
-    let headers: Vec<_> =
-        header.iter().map(|header| (DIAGNOSTICS_HEADER, header.as_str())).collect();
-    let health = match get_path(&url, HEALTHZ, CertificateCheck::None, &headers).await {
-        Ok(response) if is_healthy(&response) => response,
+    match get_path(&url, HEALTHZ, CertificateCheck::None, &[]).await {
+        Ok(response) if is_healthy(&response) => {
+            let file = socket_path(&config.data);
+            let problem = format!(
+                "the server at {address} does not respond at {}, so its settings cannot be checked \
+                 ({error})",
+                file.display()
+            );
+            let has_directory = config.data.is_dir();
+            let fix = match config.database() {
+                Database::Postgres(_) if !has_directory => format!(
+                    "create the directory {} for the server's user",
+                    config.data.display()
+                ),
+                _ => "run doctor as the server's user and with its data directory; if the server \
+                      cannot create the socket, its log says why"
+                    .to_owned(),
+            };
+            report.warn("server", problem, fix);
+        }
         Err(GetError::Refused(_)) => {
-            let message = "if serve was started with flags, run doctor with the same ones";
-            report.skip("server", format!("not running: nothing listens on {address}; {message}"));
-            return None;
+            let advice = "if serve was started with flags, run doctor with the same ones";
+            report.skip("server", format!("not running: nothing listens on {address}; {advice}"));
         }
         result => {
-            let response =
-                result.map_or_else(|error| error.to_string(), |response| summarise(&response));
+            let response = summarise_result(result);
             let problem = format!(
                 "the process listening on {address} does not respond like belfry: {response}"
             );
             report.fail("server", problem, "stop the other program, or change listen");
-            return None;
-        }
-    };
-    let settings = key.as_ref().ok().map(|key| verify_diagnostics(&health, &challenge, key));
-    if let Some(None) = settings {
-        let problem =
-            format!("the process listening on {address} is not the server that wrote {file}");
-        let fix =
-            "stop the other program, or run doctor with the server's flags, variables and file";
-        report.fail("server", problem, fix);
-        return None;
-    }
-    match get_path(&url, READYZ, CertificateCheck::None, &[]).await {
-        Ok(ready) if ready.status.is_success() => {
-            let note = match &key {
-                Ok(_) => String::new(),
-                Err(error) => format!("; not verified, because its key cannot be read ({error})"),
-            };
-            report.ok("server", format!("running at {address}, and ready{note}"));
-        }
-        result => {
-            let response =
-                result.map_or_else(|error| error.to_string(), |response| summarise(&response));
-            let problem = format!("running at {address}, but not ready: {response}");
-            report.fail("server", problem, "see its log, and the database and redis checks");
         }
     }
-    if let Some(settings) = settings.flatten() {
-        compare_settings(config, &settings, report);
-    }
-    Some(RunningServer { key })
 }
 
 /// Compares the server's version and settings with this command's, and its limit on open files with
 /// the configured number of connections.
 fn compare_settings(config: &Config, server: &ProcessSettings, report: &mut Report) {
-    let ProcessSettings { version, settings, open_files } = server;
+    let ProcessSettings { version, settings, open_files, .. } = server;
     if version != VERSION {
         let problem = format!("the server is version {version}, this command {VERSION}");
         report.warn("server", problem, "restart the server to complete the upgrade");
     }
-    let expected = SettingDigests::new(config).without_secrets();
+    let expected = RunningSettings::new(config).without_secrets();
     let changes = expected.changes_since(settings).into_iter();
     // The log does not matter to any check.
     for key in changes.filter(|key| !key.starts_with("log.")) {
@@ -113,6 +114,10 @@ fn compare_settings(config: &Config, server: &ProcessSettings, report: &mut Repo
         ),
         _ => report.ok("open files", "the server's limit is enough for http.max_connections"),
     }
+}
+
+fn summarise_result(result: Result<Response, GetError>) -> String {
+    result.map_or_else(|error| error.to_string(), |response| summarise(&response))
 }
 
 /// Returns the status and the start of the body on one line; for a web page only the status.
@@ -139,16 +144,6 @@ pub(super) async fn get_path(
     http_client::get(&url, certificate_check, headers).await
 }
 
-pub(super) fn is_healthy(response: &Response) -> bool {
+fn is_healthy(response: &Response) -> bool {
     response.status.is_success() && parse_json(response).is_some_and(|body| body["status"] == "ok")
-}
-
-/// Returns the diagnostics in a response, if they were made with `key` for `challenge`.
-pub(super) fn verify_diagnostics<T: DeserializeOwned>(
-    response: &Response,
-    challenge: &Challenge,
-    key: &DiagnosticsKey,
-) -> Option<T> {
-    let health: Health = serde_json::from_str(&response.body).ok()?;
-    health.diagnostics?.verify(challenge, key)
 }

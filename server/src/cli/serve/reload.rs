@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use super::service_manager;
 use crate::app::AppState;
-use crate::config::{Config, Overrides, SettingDigests, is_reloaded};
+use crate::config::{Config, Overrides, RunningSettings, is_reloaded};
 
 /// Reloads at every SIGHUP, with the flags and variables given at startup. `warnings` were already
 /// logged at startup.
@@ -46,8 +46,8 @@ fn apply_settings(state: &AppState, config: &Config) {
     for change in &limit_changes {
         tracing::info!(change, "SIGHUP: setting changed");
     }
-    let running_settings = state.setting_digests.load();
-    let loaded_settings = SettingDigests::new(config);
+    let running_settings = state.running_settings.load();
+    let loaded_settings = RunningSettings::new(config);
     let mut pending_keys = loaded_settings.changes_since(&running_settings);
     pending_keys.retain(|key| !is_reloaded(key));
     for key in &pending_keys {
@@ -56,5 +56,5 @@ fn apply_settings(state: &AppState, config: &Config) {
     if limit_changes.is_empty() && pending_keys.is_empty() {
         tracing::info!("SIGHUP: no setting changed");
     }
-    state.setting_digests.store(Arc::new(running_settings.with_reloaded(&loaded_settings)));
+    state.running_settings.store(Arc::new(running_settings.with_reloaded(&loaded_settings)));
 }

@@ -47,7 +47,7 @@ fn a_data_flag_without_effect_is_reported() {
     let mut command = belfry_command(workspace.path(), &["account", "list", "--data", "new"]);
     let output = command.env("BELFRY_DATABASE", url).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
-    let warning = "belfry: warning: --data is used only for the belfry doctor key, because \
+    let warning = "belfry: warning: --data is used only for the socket of belfry doctor, because \
                    BELFRY_DATABASE names PostgreSQL, which stores all data\n";
     assert!(message.starts_with(warning), "{message}");
     assert!(message.contains("cannot open the database postgres://me@127.0.0.1:1/belfry"));

@@ -1,7 +1,7 @@
 //! Servers and proxies for the checks to find.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use test_engines::{EngineError, Proxy, free_port};
@@ -28,12 +28,6 @@ pub(super) const NOT_FOUND_RESPONSE: &str =
 pub(super) const HEALTHY_RESPONSE: &str =
     "HTTP/1.1 200 OK\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{\"status\":\"ok\"}";
 
-/// A response that claims to have the key.
-pub(super) const IMPOSTOR_RESPONSE: &str = concat!(
-    "HTTP/1.1 200 OK\r\nContent-Length: 86\r\nConnection: close\r\n\r\n",
-    r#"{"status":"ok","diagnostics":{"key":"a","has_key":true,"details":{},"signature":"00"}}"#
-);
-
 /// Starts a server that responds to every request with this response, and returns its port.
 pub(super) fn start_responder(response: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -42,31 +36,6 @@ pub(super) fn start_responder(response: &'static str) -> u16 {
         for mut stream in listener.incoming().flatten() {
             let _length = stream.read(&mut [0; 4096]);
             let _sent = stream.write_all(response.as_bytes());
-        }
-    });
-    port
-}
-
-/// Starts a server that forwards the first request to the server on this port, and repeats the
-/// response for all others. Returns its port.
-pub(super) fn start_replaying_proxy(upstream_port: u16) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        let mut first_response = None;
-        for mut stream in listener.incoming().flatten() {
-            let mut request = vec![0; 4096];
-            let length = stream.read(&mut request).unwrap_or_default();
-            let response = first_response.get_or_insert_with(|| {
-                let mut upstream = TcpStream::connect(("127.0.0.1", upstream_port)).unwrap();
-                let request_text = String::from_utf8_lossy(&request[..length]);
-                let closing_request = request_text.replacen("\r\n", "\r\nConnection: close\r\n", 1);
-                upstream.write_all(closing_request.as_bytes()).unwrap();
-                let mut response = Vec::new();
-                upstream.read_to_end(&mut response).unwrap();
-                response
-            });
-            let _sent = stream.write_all(response);
         }
     });
     port

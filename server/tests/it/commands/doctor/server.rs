@@ -1,15 +1,16 @@
 //! The check of the running server.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use test_engines::shared::engine_url;
 use test_engines::{Postgres, free_port};
 
-use super::fixture::{
-    HEALTHY_RESPONSE, IMPOSTOR_RESPONSE, NOT_FOUND_RESPONSE, start_responder, start_server,
-    workspace_with_port,
-};
+use super::fixture::{NOT_FOUND_RESPONSE, start_responder, start_server, workspace_with_port};
 use super::run_doctor;
 use crate::commands::Workspace;
 use crate::support::ServerProcess;
@@ -31,68 +32,90 @@ fn no_check_fails_for_a_sound_server() {
 }
 
 #[test]
-fn without_the_servers_key_fewer_checks_run() {
+fn without_the_servers_socket_fewer_checks_run() {
     let (workspace, port) = workspace_with_port("");
     let mut server = start_server(&workspace);
+    let socket = workspace.path().join("data/belfry.sock");
+    let hidden_socket = workspace.path().join("data/hidden");
+    run_doctor(&workspace, &[]).assert_status("server", "ok", "and ready");
+    fs::rename(&socket, &hidden_socket).unwrap();
     let report = run_doctor(&workspace, &[]);
-    report.assert_status("base_url", "ok", "reaches this server");
-    let key_file = workspace.path().join(format!("data/doctor-{port}.key"));
-    let content = fs::read(&key_file).unwrap();
-    fs::remove_file(&key_file).unwrap();
-    let report = run_doctor(&workspace, &[]);
-    report.assert_status("server", "ok", "and ready");
-    report.assert_status("base_url", "skipped", "whether it is this server cannot be verified");
-    let expected_text =
-        format!("the server's key, which cannot be read (data/doctor-{port}.key: No such");
-    report.assert_status("proxy", "skipped", &expected_text);
+    let problem = format!(
+        "the server at http://127.0.0.1:{port} does not respond at data/belfry.sock, so its settings \
+         cannot be checked (No such file"
+    );
+    report.assert_status("server", "warning", &problem);
+    for check in ["base_url", "proxy"] {
+        report.assert_status(check, "skipped", "a running server and its socket");
+    }
     assert_eq!(report.exit_code, Some(0));
 
-    fs::write(&key_file, content).unwrap();
+    fs::rename(&hidden_socket, &socket).unwrap();
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
-    assert!(!key_file.exists(), "a stopped server has removed its key");
+    assert!(!socket.exists(), "a stopped server has removed its socket");
 }
 
-/// A server on PostgreSQL needs no data directory, except for its key.
+/// A server on PostgreSQL needs no data directory, except for its socket.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_directory_for_the_key_is_reported() {
+async fn a_server_without_a_data_directory_creates_its_socket_later() {
     let Some(workspace) = Workspace::postgres().await else { return };
     workspace.configure(&format!("listen = '127.0.0.1:{}'", free_port().unwrap()));
-    let start_server = || {
-        let arguments = [&["serve"], &*workspace.flags()].concat();
-        ServerProcess::launch(belfry_command(workspace.path(), &arguments), workspace.path())
-    };
-    let mut server = start_server();
-    let data_dir = workspace.path().join("data");
-    let expected_text =
-        format!("create {} for the server's user and restart the server", data_dir.display());
-    run_doctor(&workspace, &[]).assert_status("proxy", "skipped", &expected_text);
-
-    server.signal("TERM");
-    server.wait();
-    fs::create_dir(&data_dir).unwrap();
-    let _server = start_server();
-    run_doctor(&workspace, &[]).assert_status("base_url", "ok", "reaches this server");
+    let arguments = [&["serve"], &*workspace.flags()].concat();
+    let _server =
+        ServerProcess::launch(belfry_command(workspace.path(), &arguments), workspace.path());
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("server", "warning", "create the directory data for the server's user");
+    fs::create_dir(workspace.path().join("data")).unwrap();
+    let start = Instant::now();
+    while run_doctor(&workspace, &[]).lines("base_url").join("").contains("skipped") {
+        assert!(start.elapsed() < Duration::from_mins(1), "no socket");
+        sleep(Duration::from_millis(500));
+    }
 }
 
+/// A path of 108 bytes and more cannot be a socket.
 #[test]
-fn a_server_without_the_key_is_reported_as_a_different_server() {
+fn a_server_whose_socket_cannot_be_created_serves_without_it() {
+    let data = "d".repeat(120);
     let workspace = Workspace::sqlite();
-    for response in [IMPOSTOR_RESPONSE, HEALTHY_RESPONSE] {
-        let port = start_responder(response);
-        workspace.configure(&format!("listen = '127.0.0.1:{port}'"));
-        fs::create_dir_all(workspace.path().join("data")).unwrap();
-        fs::write(workspace.path().join(format!("data/doctor-{port}.key")), [7; 32]).unwrap();
-        let expected_text = format!("is not the server that wrote data/doctor-{port}.key");
-        run_doctor(&workspace, &[]).assert_failed("server", &expected_text);
+    let port = free_port().unwrap();
+    workspace.configure(&format!("listen = '127.0.0.1:{port}'\ndata = '{data}'"));
+    let server = start_server(&workspace);
+    let message = "cannot create the socket for belfry doctor";
+    let start = Instant::now();
+    while !server.log().contains(message) {
+        assert!(start.elapsed() < Duration::from_mins(1), "{}", server.log());
+        sleep(Duration::from_millis(10));
     }
+    assert!(server.log().contains("choose a shorter data directory"), "{}", server.log());
+    run_doctor(&workspace, &[]).assert_status("server", "warning", "its log says why");
+}
 
-    // A server with different data, which has its own key.
-    let (other_workspace, port) = workspace_with_port("");
-    let _other_server = start_server(&other_workspace);
-    workspace.configure(&format!("listen = '127.0.0.1:{port}'"));
-    fs::write(workspace.path().join(format!("data/doctor-{port}.key")), [7; 32]).unwrap();
-    run_doctor(&workspace, &[]).assert_failed("server", "is not the server that wrote");
+/// Invalid, long and unfinished requests do not stop the server from responding to others.
+#[test]
+fn the_socket_rejects_invalid_requests() {
+    let (workspace, _) = workspace_with_port("");
+    let _server = start_server(&workspace);
+    let socket = workspace.path().join("data/belfry.sock");
+    let send = |request: &[u8]| {
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        // The server may close the connection before it has read everything.
+        let _rejected = stream.write_all(request);
+        let mut response = String::new();
+        let _reset = stream.read_to_string(&mut response);
+        response
+    };
+    for request in [&b"\n"[..], b"{}\n", b"{\"command\":\"stop\"}\n"] {
+        let response = send(request);
+        assert!(response.starts_with("{\"Err\":") && response.ends_with('\n'), "{response}");
+    }
+    let long_request = [b'a'; 100_000];
+    assert!(!send(&long_request).contains("Ok"));
+    let _idle: Vec<UnixStream> =
+        (0..4).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+    let response = send(b"{\"command\":\"settings\"}\n");
+    assert!(response.contains("\"listen\":{\"value\":\"\\\"127.0.0.1:"), "{response}");
 }
 
 #[test]

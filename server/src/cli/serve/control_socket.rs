@@ -1,0 +1,92 @@
+//! Responds to commands at the control socket.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::{Resource, getrlimit};
+use serde_json::{Value, json};
+use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use crate::app::AppState;
+use crate::config::RunningSettings;
+use crate::control::{
+    ControlRequest, ControlResponse, MAX_REQUEST_BYTES, ProcessSettings, TIMEOUT, bind, read_line,
+    socket_path, write_line,
+};
+
+/// Maximum number of clients at a time.
+const MAX_CLIENTS: usize = 8;
+/// Pause before another attempt to create the socket, or to accept a connection.
+const RETRY_DELAY: Duration = Duration::from_secs(10);
+
+/// Removes the socket when the server stops.
+struct SocketFile<'a>(&'a Path);
+
+impl Drop for SocketFile<'_> {
+    fn drop(&mut self) {
+        let _missing = fs::remove_file(self.0);
+    }
+}
+
+/// Responds to clients of the socket. A server that cannot create it serves without it, and tries
+/// again, because another server may use it until a rolling restart ends.
+pub(super) async fn serve_control_socket(state: Arc<AppState>, port: u16) {
+    let path = socket_path(&state.config.data);
+    let mut last_error = None;
+    loop {
+        match bind(&path) {
+            Ok(listener) => {
+                let _file = SocketFile(&path);
+                let slots = Arc::new(Semaphore::new(MAX_CLIENTS));
+                while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
+                    match listener.accept().await {
+                        Ok((stream, _)) => {
+                            let state = Arc::clone(&state);
+                            tokio::spawn(async move {
+                                let _closed = timeout(TIMEOUT, respond(stream, &state, port)).await;
+                                drop(slot);
+                            });
+                        }
+                        Err(_) => sleep(RETRY_DELAY).await,
+                    }
+                }
+            }
+            Err(error) => report_error(&path, &error, &mut last_error),
+        }
+        sleep(RETRY_DELAY).await;
+    }
+}
+
+/// Logs an error, unless it is the same as the last time.
+fn report_error(path: &PathBuf, error: &io::Error, last_error: &mut Option<String>) {
+    let message = error.to_string();
+    if last_error.as_ref() == Some(&message) {
+        return;
+    }
+    let file = path.display();
+    if error.kind() == io::ErrorKind::NotFound {
+        tracing::info!(%file, "no socket for belfry doctor, because there is no data directory");
+    } else {
+        tracing::warn!(%file, error = message, "cannot create the socket for belfry doctor");
+    }
+    *last_error = Some(message);
+}
+
+async fn respond(mut stream: UnixStream, state: &AppState, port: u16) -> io::Result<()> {
+    let response: ControlResponse<Value> = match read_line(&mut stream, MAX_REQUEST_BYTES).await {
+        Ok(ControlRequest::Settings) => Ok(json!(ProcessSettings {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            port,
+            open_files: getrlimit(Resource::Nofile).current,
+            settings: RunningSettings::clone(&state.running_settings.load()),
+        })),
+        Ok(ControlRequest::Arrival { probe }) => Ok(json!(state.expected_probe.expect(probe))),
+        Err(error) => Err(error.to_string()),
+    };
+    write_line(&mut stream, &response).await
+}
