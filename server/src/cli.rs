@@ -39,7 +39,7 @@ use jiff::Timestamp;
 use self::http_client::CertificateCheck;
 use self::output::print_message;
 use crate::auth::tokens::TokenIssuer;
-use crate::config::{Config, Overrides, global_flags, serve_flags};
+use crate::config::{Config, ConfigError, Overrides, global_flags, serve_flags};
 
 /// OAuth 2.0, rate limits, push rules and delivery for chat, social and collaboration products, in
 /// one service.
@@ -143,7 +143,12 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
-            print_message(format_args!("belfry: {error}"));
+            match error.downcast_ref::<ConfigError>() {
+                Some(ConfigError { problems }) => {
+                    problems.iter().for_each(|problem| print_message(format!("belfry: {problem}")));
+                }
+                None => print_message(format_args!("belfry: {error}")),
+            }
             ExitCode::FAILURE
         }
     }

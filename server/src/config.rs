@@ -125,10 +125,23 @@ pub struct Config {
     pub lines: BTreeMap<String, usize>,
 }
 
-/// An invalid configuration. The message names the setting and, if known, its source.
+/// An invalid configuration. Each problem names the setting and, if known, its source.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct ConfigError(pub String);
+#[error("{}", .problems.join("; "))]
+pub struct ConfigError {
+    pub problems: Vec<String>,
+}
+
+impl ConfigError {
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self { problems: vec![problem.into()] }
+    }
+
+    /// Returns an error if there are problems.
+    pub fn from_problems(problems: Vec<String>) -> Result<(), Self> {
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
+    }
+}
 
 impl Config {
     /// Loads the configuration. Flags take precedence over variables, variables over the file, and

@@ -27,7 +27,7 @@ impl ApplicationServices {
                 let message = format!(
                     "application_services: two have the id {id:?}; use a different one for each"
                 );
-                return Err(ConfigError(message));
+                return Err(ConfigError::new(message));
             }
             if let Some(other_service) = services.by_token_digest(service.token) {
                 let id = &service.id;
@@ -36,7 +36,7 @@ impl ApplicationServices {
                     "application_services: {id:?} and {other_id:?} have the same as_token; use a \
                      different one for each"
                 );
-                return Err(ConfigError(message));
+                return Err(ConfigError::new(message));
             }
             services.0.push(Arc::new(service));
         }

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use super::output::{print, print_message};
 use super::{CliError, print_warnings};
 use crate::auth::application_services::ApplicationServices;
-use crate::config::{Config, EXAMPLE};
+use crate::config::{Config, ConfigError, EXAMPLE};
 use crate::delivery::load_sealing_key;
 use crate::limits::redis_servers;
 use crate::pages::StaticFile;
@@ -44,13 +44,13 @@ pub(super) fn check(config: &Config) -> Result<(), CliError> {
 
 /// Loads the files that the settings name, except the sealing key, for which `doctor` has a separate
 /// check.
-pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
-    ApplicationServices::load(&config.application_services)?;
-    if let Some(files) = &config.tls {
-        Tls::load(files.clone())?;
-    }
-    Store::check_certificates(&config.database())?;
-    config.instance.logo.as_deref().map(StaticFile::read_logo).transpose()?;
-    redis_servers(config)?;
-    Ok(())
+pub(super) fn check_files(config: &Config) -> Result<(), ConfigError> {
+    let errors: [Option<CliError>; 5] = [
+        ApplicationServices::load(&config.application_services).err().map(Into::into),
+        config.tls.clone().and_then(|files| Tls::load(files).err()).map(Into::into),
+        Store::check_certificates(&config.database()).err().map(Into::into),
+        config.instance.logo.as_deref().and_then(|logo| StaticFile::read_logo(logo).err()).map(Into::into),
+        redis_servers(config).err().map(Into::into),
+    ];
+    ConfigError::from_problems(errors.iter().flatten().map(ToString::to_string).collect())
 }

@@ -34,8 +34,10 @@ impl Command {
     pub(super) fn run(&self, config: Result<Config, ConfigError>) -> Result<(), CliError> {
         let mut report = Report::default();
         match config {
-            // The error says what to do.
-            Err(error) => report.fail("settings", error.to_string(), ""),
+            // Each problem says what to do.
+            Err(error) => {
+                error.problems.into_iter().for_each(|problem| report.fail("settings", problem, ""));
+            }
             Ok(config) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(self.run_checks(&config, &mut report));
@@ -64,7 +66,9 @@ impl Command {
 /// valid because they were loaded.
 fn check_settings(config: &Config, report: &mut Report) {
     if let Err(error) = config_command::check_files(config) {
-        report.fail("settings", error.to_string(), "correct the file or the setting that names it");
+        for problem in error.problems {
+            report.fail("settings", problem, "correct the file or the setting that names it");
+        }
         return;
     }
     // The certificate and the files that others can change have separate checks.

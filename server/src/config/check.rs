@@ -27,8 +27,7 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
 const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);
 
 impl Config {
-    /// Rejects a configuration that cannot be served. The error lists the first problem that each
-    /// check found.
+    /// Rejects a configuration that cannot be served, with the first problem that each check found.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let results = [
             self.check_name_segments(),
@@ -40,9 +39,8 @@ impl Config {
             self.check_server_name(),
             self.check_push(),
         ];
-        let errors: Vec<String> =
-            results.into_iter().filter_map(Result::err).map(|error| error.0).collect();
-        if errors.is_empty() { Ok(()) } else { Err(ConfigError(errors.join("; "))) }
+        let problems = results.into_iter().filter_map(Result::err).flat_map(|error| error.problems);
+        ConfigError::from_problems(problems.collect())
     }
 
     fn check_data(&self) -> Result<(), ConfigError> {
@@ -97,7 +95,7 @@ impl Config {
     }
 
     fn reject(&self, key: &str, problem: &str) -> Result<(), ConfigError> {
-        Err(ConfigError(format!("{problem}{}", self.format_place(key))))
+        Err(ConfigError::new(format!("{problem}{}", self.format_place(key))))
     }
 
     /// Rejects a `--data` flag that has no effect because the file names PostgreSQL: a flag
@@ -108,7 +106,7 @@ impl Config {
         let Some(key) = key.filter(|_| self.data_flag_warning().is_some()) else { return Ok(()) };
         let data = self.data.display();
         let file = &self.origins[key];
-        Err(ConfigError(format!(
+        Err(ConfigError::new(format!(
             "--data {data} has no effect, because {key} in {file} names PostgreSQL; omit --data, or \
              use a different file (--config /dev/null for none) for SQLite in {data}"
         )))
@@ -174,7 +172,7 @@ impl Config {
     fn check_name_segments(&self) -> Result<(), ConfigError> {
         let reject = |problem: String| {
             let place = self.format_place("name_segments");
-            Err(ConfigError(format!("name_segments{problem}{place}")))
+            Err(ConfigError::new(format!("name_segments{problem}{place}")))
         };
         if self.name_segments.is_empty() {
             return reject(" is empty: no push rules would be served".to_owned());
@@ -211,9 +209,9 @@ impl Config {
             Some(path) => {
                 let key = format!("{key}_file");
                 let path = path.display();
-                ConfigError(format!("{key}: {path}: {problem}{}", self.format_place(&key)))
+                ConfigError::new(format!("{key}: {path}: {problem}{}", self.format_place(&key)))
             }
-            None => ConfigError(format!("{key}: {problem}{}", self.format_place(key))),
+            None => ConfigError::new(format!("{key}: {problem}{}", self.format_place(key))),
         }
     }
 
@@ -236,7 +234,7 @@ mod tests {
     fn name_segments_are_plain_unreserved_and_distinct() {
         let check_segments = |segments: &[&str]| {
             let name_segments = segments.iter().map(|&segment| segment.to_owned()).collect();
-            Config { name_segments, ..Config::default() }.check().map_err(|error| error.0)
+            Config { name_segments, ..Config::default() }.check().map_err(|error| error.to_string())
         };
         assert_eq!(check_segments(&["_matrix", "bells.v2"]), Ok(()));
         for (segments, problem) in [

@@ -85,7 +85,7 @@ impl Config {
     /// If a value cannot be written as TOML, such as a path that is not UTF-8.
     pub fn to_toml(&self) -> Result<String, ConfigError> {
         let to_error =
-            |error: toml::ser::Error| ConfigError(format!("cannot show a setting: {error}"));
+            |error: toml::ser::Error| ConfigError::new(format!("cannot show a setting: {error}"));
         let values = Table::try_from(self.with_derived_values()).map_err(to_error)?;
         let mut output = String::new();
         let mut section = String::new();

@@ -9,11 +9,12 @@ use std::path::Path;
 use belfry_runtime::file_access::describe_file_error;
 use belfry_store::SecretUrl;
 use rustix::process::geteuid;
-use toml::de::{DeTable, DeValue};
+use serde::Deserialize;
+use toml::de::{DeTable, DeValue, Deserializer};
 use toml::{Spanned, Table};
 
 use super::effective::{KnownSetting, OPEN_SECTIONS, example_line, known_settings};
-use super::{Config, ConfigError, RegistrationSource};
+use super::{ApplicationService, Config, ConfigError, RegistrationSource};
 
 /// Reads the named file. Returns its settings, and the same settings as a TOML table.
 pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
@@ -39,7 +40,7 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     } else {
         return read_settings(path, open_result);
     };
-    Err(ConfigError(format!(
+    Err(ConfigError::new(format!(
         "./belfry.toml {problem} and is not read; check it and use --config belfry.toml, or run \
          belfry in a different directory"
     )))
@@ -57,15 +58,15 @@ fn read_settings(
             io::ErrorKind::NotFound => "; `belfry config example` prints a file with every setting",
             _ => "",
         };
-        ConfigError(format!("cannot read {name}: {}{advice}", describe_file_error(path, &error)))
+        ConfigError::new(format!("cannot read {name}: {}{advice}", describe_file_error(path, &error)))
     })?;
-    let mut config = parse(&text, &name)?;
+    let (mut config, mut problems) = parse(&text, &name)?;
     for key in ["database", "redis"] {
         if [key, &format!("{key}_file")].iter().all(|key| config.lines.contains_key(*key)) {
-            let problem = format!("{key} and {key}_file are both given; remove one ({name})");
-            return Err(ConfigError(problem));
+            problems.push(format!("{key} and {key}_file are both given; remove one ({name})"));
         }
     }
+    ConfigError::from_problems(problems)?;
     let mut urls = config.database.iter().chain(&config.redis);
     let is_inline = |source: &_| matches!(source, RegistrationSource::Inline { .. });
     let has_secrets =
@@ -74,81 +75,159 @@ fn read_settings(
     Ok((config, text.parse().unwrap_or_default()))
 }
 
-fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
-    let error_at = |(message, position): (String, usize)| {
-        ConfigError(format!("{message} ({file}, line {})", line_at(text, position)))
-    };
-    let error_start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
-    let document = DeTable::parse(text).map_err(|error| {
-        let line = text.lines().nth(line_at(text, error_start(&error)) - 1).unwrap_or_default();
+/// Settings that other checks depend on: without a valid value, they would report a second problem.
+const PREREQUISITES: [&str; 6] =
+    ["database", "database_file", "redis", "secret_key_file", "tls.certificate", "tls.key"];
+
+/// A problem in a file: its position, the key of the setting, and the message.
+struct Problem {
+    position: usize,
+    key: String,
+    message: String,
+}
+
+/// Parses a file. Returns the settings, without those that are invalid, and all problems.
+fn parse(text: &str, file: &str) -> Result<(Config, Vec<String>), ConfigError> {
+    let format_problem =
+        |message: &str, position| format!("{message} ({file}, line {})", line_at(text, position));
+    let mut document = DeTable::parse(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = text.lines().nth(line_at(text, start) - 1).unwrap_or_default();
         let is_valid = line.parse::<Table>().is_ok();
         let advice = if is_valid { "" } else { "; write key = \"value\", with quotes around text" };
-        error_at((format!("{}{advice}", error.message().trim_end()), error_start(&error)))
+        ConfigError::new(format_problem(&format!("{}{advice}", error.message().trim_end()), start))
     })?;
-    let table = document.get_ref();
-    check_keys(table, "").map_err(error_at)?;
-    let mut config: Config = toml::from_str(text).map_err(|error| {
-        let start = error_start(&error);
-        let message = error.message().trim_end();
-        if let Some((key, position)) = find_limit(table, message) {
-            let section = key.rsplit_once('.').map_or("", |(section, _)| section);
-            return error_at((format!("{section}.{message}"), position));
+    let keys = collect_dotted_keys(document.get_ref());
+    let mut problems = Vec::new();
+    check_keys(document.get_ref(), "", &mut problems);
+    for Problem { key, .. } in &problems {
+        remove(document.get_mut(), key);
+    }
+    let mut config: Config = loop {
+        let error = match Config::deserialize(Deserializer::from(document.clone())) {
+            Ok(config) => break config,
+            Err(error) => error,
+        };
+        let problem = describe_invalid_value(document.get_ref(), &error);
+        let is_removed = remove(document.get_mut(), &problem.key);
+        problems.push(problem);
+        if !is_removed {
+            break Config::default();
         }
-        let Some((key, value)) = find_value_at(table, start) else {
-            return error_at((message.to_owned(), start));
-        };
-        let example = example_line(&key).unwrap_or_default();
-        let example_table = DeTable::parse(&example).ok();
-        let example_value =
-            example_table.as_ref().and_then(|table| table.get_ref().values().next());
-        let message = match example_value.map(Spanned::get_ref) {
-            Some(expected) if !value.same_type(expected) => {
-                let expected = expected.type_str();
-                let actual = value.type_str();
-                format!("{key}: expected {expected}, found {actual}; example: {example}")
-            }
-            _ if message.starts_with("must ") => format!("{key} {message}"),
-            _ => match parse_missing_field(message) {
-                Some(field) => format!("{key}.{field} is missing"),
-                None => format!("{key}: {message}"),
-            },
-        };
-        error_at((message, start))
-    })?;
-    for (key, position) in collect_dotted_keys(table) {
+    };
+    for (key, position) in keys {
         config.origins.insert(key.clone(), file.to_owned());
         config.lines.insert(key, line_at(text, position));
     }
-    Ok(config)
+    problems.sort_by_key(|problem| problem.position);
+    let mut messages: Vec<String> =
+        problems.iter().map(|problem| format_problem(&problem.message, problem.position)).collect();
+    if !problems.is_empty()
+        && !problems.iter().any(|problem| PREREQUISITES.contains(&&*problem.key))
+        && let Err(error) = config.check()
+    {
+        messages.extend(error.problems);
+    }
+    Ok((config, messages))
 }
 
-/// Rejects the first key that is unknown, is in the wrong section, or names a section but has a
-/// value other than a table. The error is a message and the position of the key.
-fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)> {
+/// Removes a setting, so that the others can be checked. Returns whether it existed.
+fn remove(table: &mut DeTable<'_>, key: &str) -> bool {
+    if table.remove(key).is_some() {
+        return true;
+    }
+    let Some((section, key)) = key.split_once('.') else { return false };
+    match table.get_mut(section).map(Spanned::get_mut) {
+        Some(DeValue::Table(inner)) => remove(inner, key),
+        _ => false,
+    }
+}
+
+/// Describes the value that the deserializer rejected.
+fn describe_invalid_value(table: &DeTable<'_>, error: &toml::de::Error) -> Problem {
+    let position = error.span().map_or(0, |span| span.start);
+    let message = error.message().trim_end();
+    if let Some((key, position)) = find_limit(table, message) {
+        let section = key.rsplit_once('.').map_or("", |(section, _)| section);
+        return Problem { position, message: format!("{section}.{message}"), key };
+    }
+    let Some((key, value)) = find_value_at(table, position) else {
+        return Problem { position, key: String::new(), message: message.to_owned() };
+    };
+    if let Some((message, position)) = find_registration_error(value) {
+        return Problem { position, message: format!("{key}: {message}"), key };
+    }
+    let example = example_line(&key).unwrap_or_default();
+    let example_table = DeTable::parse(&example).ok();
+    let example_value = example_table.as_ref().and_then(|table| table.get_ref().values().next());
+    let message = match example_value.map(Spanned::get_ref) {
+        Some(expected) if !value.same_type(expected) => {
+            let expected = expected.type_str();
+            let actual = value.type_str();
+            format!("{key}: expected {expected}, found {actual}; example: {example}")
+        }
+        _ if message.starts_with("must ") => format!("{key} {message}"),
+        _ => match parse_missing_field(message) {
+            Some(field) => format!("{key}.{field} is missing"),
+            None => format!("{key}: {}", with_suggestion(message)),
+        },
+    };
+    Problem { position, key, message }
+}
+
+/// Returns the error of the first invalid registration in an array, with its position in the table.
+fn find_registration_error(value: &DeValue<'_>) -> Option<(String, usize)> {
+    value.as_array()?.iter().find_map(|element| {
+        let DeValue::Table(table) = element.get_ref() else { return None };
+        let table = Spanned::new(element.span(), table.clone());
+        let error = ApplicationService::deserialize(Deserializer::from(table)).err()?;
+        let message = error.message().trim_end();
+        // A missing field has no position.
+        parse_missing_field(message).is_none().then(|| {
+            (message.to_owned(), error.span().map_or(element.span().start, |span| span.start))
+        })
+    })
+}
+
+/// Adds the most similar value to an error about an unknown variant.
+pub(super) fn with_suggestion(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted.next().filter(|_| message.starts_with("unknown variant `"));
+    let similar =
+        unknown.and_then(|unknown| find_most_similar(unknown, &quoted.collect::<Vec<_>>()));
+    match similar {
+        Some(similar) => format!("{message}; did you mean `{similar}`?"),
+        None => message.to_owned(),
+    }
+}
+
+/// Reports the keys that are unknown, are in the wrong section, or name a section but have a value
+/// other than a table.
+fn check_keys(table: &DeTable<'_>, section: &str, problems: &mut Vec<Problem>) {
     let section_keys = known_keys(section);
     for (key, value) in table {
         let name = key.get_ref().as_ref();
         let position = key.span().start;
         let path = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
-        if let Some(known) = section_keys.as_ref().filter(|known| !known.contains(&name)) {
-            return Err((describe_unknown_key(name, known), position));
-        }
-        match (known_keys(&path), value.get_ref()) {
-            (Some(keys), _) if keys.is_empty() => {}
-            (_, DeValue::Table(inner)) => check_keys(inner, &path)?,
-            (_, value) if section_keys.is_none() => {
-                if let Some(section) = describe_section(name).filter(|_| !value.is_bool()) {
-                    return Err((section, position));
+        let message = if let Some(known) =
+            section_keys.as_ref().filter(|known| !known.contains(&name))
+        {
+            Some(describe_unknown_key(name, known))
+        } else {
+            match (known_keys(&path), value.get_ref()) {
+                (Some(keys), _) if keys.is_empty() => None,
+                (_, DeValue::Table(inner)) => {
+                    check_keys(inner, &path, problems);
+                    None
                 }
+                (_, value) if section_keys.is_none() => {
+                    describe_section(name).filter(|_| !value.is_bool())
+                }
+                _ => Some(format!("{path} is a section: write [{path}] and its settings below it")),
             }
-            _ => {
-                let message =
-                    format!("{path} is a section: write [{path}] and its settings below it");
-                return Err((message, position));
-            }
-        }
+        };
+        problems.extend(message.map(|message| Problem { position, key: path, message }));
     }
-    Ok(())
 }
 
 /// Returns the keys of a section; an empty list for a setting, and `None` if the operator chooses

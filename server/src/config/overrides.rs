@@ -9,6 +9,7 @@ use clap::{Arg, ArgMatches, ValueHint};
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::file::with_suggestion;
 use super::{Config, ConfigError};
 
 /// A setting with a flag and an environment variable, such as `--base-url` and `BELFRY_BASE_URL`.
@@ -160,7 +161,7 @@ impl Overrides {
             // the later one replaces both.
             if let Some(file) = self.find(&format!("{}-file", setting.flag), Some(*source)) {
                 let file = &file.origin;
-                return Err(ConfigError(format!("{origin} and {file} are both given; remove one")));
+                return Err(ConfigError::new(format!("{origin} and {file} are both given; remove one")));
             }
             let key = setting.key();
             let alternative =
@@ -174,7 +175,7 @@ impl Overrides {
             config.origins.insert(key, origin.clone());
             // The settings before this one are valid, so this one causes any error.
             let new_config = Config::deserialize(table.clone()).map_err(|error| {
-                ConfigError(format!("{origin}: {}", error.message().trim_end()))
+                ConfigError::new(format!("{origin}: {}", with_suggestion(error.message().trim_end())))
             })?;
             *config = Config {
                 origins: take(&mut config.origins),

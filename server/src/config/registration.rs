@@ -130,7 +130,7 @@ impl RegistrationSource {
             Self::File(path) => path,
         };
         let read_error = |reason: String| {
-            ConfigError(format!("application_services: {}: {reason}", path.display()))
+            ConfigError::new(format!("application_services: {}: {reason}", path.display()))
         };
         let yaml = fs::read_to_string(path)
             .map_err(|error| read_error(describe_file_error(path, &error)))?;
@@ -162,7 +162,8 @@ impl TryFrom<Value> for RegistrationSource {
         {
             return Err(Error::unknown_field(unknown_key, &REGISTRATION_KEYS));
         }
-        let registration = ApplicationService::deserialize(table.clone())?;
+        let registration = ApplicationService::deserialize(table.clone())
+            .map_err(|error| Error::custom(error.message()))?;
         for key in ["as_token", "hs_token"] {
             if let Some(value) = table.get_mut(key) {
                 *value = Value::from("***");

@@ -64,7 +64,7 @@ impl Config {
             let Some(path) = file.clone() else { continue };
             let parse = if is_redis { SecretUrl::parse_redis } else { str::parse };
             let url = read_url(&path, parse).map_err(|error| {
-                ConfigError(format!("{file_key}: {error}{}", self.format_place(&file_key)))
+                ConfigError::new(format!("{file_key}: {error}{}", self.format_place(&file_key)))
             })?;
             *(if is_redis { &mut self.redis } else { &mut self.database }) = Some(url);
         }

@@ -5,18 +5,23 @@ use super::*;
 #[test]
 fn missing_settings_have_their_defaults() {
     let text = "listen = '0.0.0.0:80'\n[http]\nshutdown_delay = '1m 30s'\n";
-    let config = parse(text, "belfry.toml").unwrap();
+    let (config, problems) = parse(text, "belfry.toml").unwrap();
+    assert_eq!(problems, [""; 0]);
     assert_eq!(config.listen.to_string(), "0.0.0.0:80");
     assert_eq!(config.http.shutdown_delay, Duration::from_secs(90));
     assert_eq!(config.http.max_connections, 10_000);
     assert_eq!(config.name_segments, ["_service", "_matrix"]);
 }
 
+fn find_problems(text: &str) -> Vec<String> {
+    parse(text, "belfry.toml").map_or_else(|error| error.problems, |(_, problems)| problems)
+}
+
 /// Asserts the error for each text, with its line.
 fn assert_errors(cases: &[(&str, &str, usize)]) {
     for (text, problem, line) in cases {
-        let error = parse(text, "belfry.toml").unwrap_err().to_string();
-        assert_eq!(error, format!("{problem} (belfry.toml, line {line})"), "{text}");
+        let problems = find_problems(text);
+        assert_eq!(problems, [format!("{problem} (belfry.toml, line {line})")], "{text}");
     }
 }
 
@@ -67,6 +72,18 @@ fn an_error_about_a_value_names_its_key_and_line() {
             3,
         ),
         ("\napplication_services = [{ id = 'a' }]", "application_services.as_token is missing", 2),
+        (
+            "[[application_services]]\nid = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
+             namespaces.users = [{ regex = '@(.*' }]",
+            "application_services: users.regex: found open group without closing ')'",
+            5,
+        ),
+        (
+            "registration = 'close'",
+            "registration: unknown variant `close`, expected `open` or `closed`; did you mean \
+             `closed`?",
+            1,
+        ),
         (
             "[limits]\nmode = 'maybe'",
             "limits.mode: unknown variant `maybe`, expected one of `enforce`, `shadow`, `off`",
@@ -181,8 +198,21 @@ fn a_syntax_error_names_the_line_and_never_shows_a_secret() {
         "database = postgres://me:hunter2@db/belfry",
         "application_services = [{ id = a, as_token = 'hunter2' }]",
     ] {
-        let error = parse(text, "belfry.toml").unwrap_err().to_string();
+        let error = find_problems(text).join("; ");
         let advice = "; write key = \"value\", with quotes around text (belfry.toml, line 1)";
         assert!(error.ends_with(advice) && !error.contains("hunter2"), "{error}");
     }
+}
+
+#[test]
+fn all_problems_of_a_file_are_reported() {
+    let text = "lisen = 'a'\nregistration = 'close'\nserver_name = 'a b'\n[http]\n\
+                max_connections = '7'\nshutdown_delay = '11m'\nzzz = 1\n[limits.rows]\n\
+                medya = { requests = 5 }\nmedia = { window = 3 }";
+    let problems = find_problems(text);
+    let lines: Vec<&str> =
+        problems.iter().filter_map(|problem| problem.rsplit_once(", line ")).map(|p| p.1).collect();
+    assert_eq!(lines, ["1)", "2)", "5)", "7)", "9)", "10)", "6)", "3)"], "{problems:#?}");
+    // The certificate is not reported as missing.
+    assert_eq!(find_problems("[tls]\ncertificate = 3\nkey = 'a'").len(), 1);
 }
