@@ -53,12 +53,10 @@ impl ListOptions {
             let limit = remaining_rows.min(PAGE_SIZE);
             let mut page = read_page(last_row.as_ref(), limit).await?;
             print(&table.format_page(&page, &to_columns, &to_json))?;
-            let count = i64::try_from(page.len())?;
-            if count < limit {
-                break;
-            }
-            remaining_rows -= count;
-            last_row = page.pop();
+            remaining_rows -= i64::try_from(page.len())?;
+            // A page can be short, because rows that cannot be read are omitted.
+            let Some(row) = page.pop() else { break };
+            last_row = Some(row);
         }
         Ok(())
     }

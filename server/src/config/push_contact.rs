@@ -30,6 +30,11 @@ impl FromStr for PushContact {
              \"https://…\""
         );
         let url = Url::parse(text).map_err(|_| problem.clone())?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("the URL contains a user name or a password, which every push service would \
+                        receive: remove it"
+                .to_owned());
+        }
         let url_host = match url.scheme() {
             "mailto" => url.path().rsplit_once('@').map(|(_, host)| host),
             "https" => url.host_str(),
@@ -82,6 +87,7 @@ mod tests {
             ("mailto:ops@localhost", "push services reject the host"),
             ("mailto:ops@ring.LOCAL", "push services reject the host"),
             ("https://ring.invalid./", "push services reject the host"),
+            ("https://user:pw@ring.example", "contains a user name or a password"),
         ] {
             let error = contact.parse::<PushContact>().unwrap_err();
             assert!(error.contains(problem), "{contact}: {error}");

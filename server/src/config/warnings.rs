@@ -59,6 +59,16 @@ impl Config {
         ] {
             warnings.extend(ranges.iter().filter_map(|range| range_warning(key, range, effect)));
         }
+        let local_ranges = self.push.allowed_networks.iter().filter(|range| {
+            let contains = |address: &&str| address.parse().is_ok_and(|ip| range.contains(ip));
+            !range.is_too_large() && LOCAL_ADDRESSES.iter().any(|address| contains(&address))
+        });
+        warnings.extend(local_ranges.map(|range| {
+            format!(
+                "push.allowed_networks contains {range}, the addresses of this machine or of its \
+                 cloud provider's services, so users can make Belfry send requests to them"
+            )
+        }));
         for path in self.secret_files() {
             if is_readable_by_everyone(&path) {
                 let path = path.display();
@@ -148,7 +158,7 @@ impl Config {
         ))
     }
 
-    /// Returns the files that contain passwords, tokens or private keys.
+    /// Returns the files that contain passwords, tokens or keys, existing or not.
     pub fn secret_files(&self) -> Vec<PathBuf> {
         let registration_files =
             self.application_services.iter().filter_map(RegistrationSource::secret_file);
@@ -160,11 +170,17 @@ impl Config {
                 file.as_deref().filter(|_| has_password)
             });
         let client_key = self.database.as_ref().and_then(SecretUrl::client_key);
+        let sealing_key = self.sealing_key_path();
         let files =
             self.file_with_secrets.as_deref().into_iter().chain(tls_key).chain(registration_files);
-        files.chain(url_files).chain(client_key.as_deref()).map(Path::to_owned).collect()
+        let files = files.chain(url_files).chain(client_key.as_deref());
+        files.chain(sealing_key.as_deref()).map(Path::to_owned).collect()
     }
 }
+
+/// Addresses that are not in the network of any push gateway: this machine, and link-local ones,
+/// where cloud providers serve the credentials of the machine.
+const LOCAL_ADDRESSES: [&str; 4] = ["127.0.0.1", "::1", "169.254.169.254", "fe80::1"];
 
 /// Returns a warning about a range that is too large, or whose address has host bits set, such as
 /// `10.0.0.5/8`.
@@ -242,6 +258,10 @@ mod tests {
                  range, or 10.0.0.5 for a single address",
             ),
             ("trusted_proxies = ['10.0.0.5/4']", "contains 10.0.0.5/4, which is"),
+            ("push.allowed_networks = ['0.0.0.0/0']", "contains 0.0.0.0/0, which is larger"),
+            ("push.allowed_networks = ['127.0.0.0/8']", "contains 127.0.0.0/8, the addresses of"),
+            ("push.allowed_networks = ['169.254.0.0/16']", "contains 169.254.0.0/16, the"),
+            ("push.allowed_networks = ['::1']", "contains ::1, the addresses of this machine"),
         ] {
             let messages = warnings_for(settings);
             let [message] = &*messages else { panic!("{settings}: {messages:?}") };
@@ -265,6 +285,7 @@ mod tests {
             "redis = 'redis://127.0.0.1'",
             "redis = 'rediss://cache'",
             "trusted_proxies = ['10.0.0.0/8', 'fc00::/7']",
+            "push.allowed_networks = ['10.0.0.0/8', 'fc00::/7']",
             "limits.rows.media.requests = 1\nlimits.abuse.client_secret = false",
         ] {
             assert_eq!(warnings_for(settings), [""; 0], "{settings}");

@@ -4,9 +4,11 @@ use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
 use belfry_core::json::to_bytes;
+use belfry_core::secret::Sha256Digest;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
@@ -34,15 +36,24 @@ const DESCRIBED_SEGMENT: &str = "_matrix";
 /// Returns the document's route. The document is rendered at the first request, because most
 /// servers never receive one.
 pub(super) fn openapi_route() -> MethodRouter<Arc<AppState>> {
-    let document_bytes = Arc::new(OnceLock::new());
-    get(move |State(state): State<Arc<AppState>>| {
-        let render = || {
+    let document = Arc::new(OnceLock::new());
+    get(move |State(state): State<Arc<AppState>>, request_headers: HeaderMap| {
+        let (etag, bytes) = document.get_or_init(|| {
             let base_url = state.base_url.to_string();
-            Bytes::from(to_bytes(&openapi_document(&base_url, &state.config.name_segments)))
-        };
+            let bytes = to_bytes(&openapi_document(&base_url, &state.config.name_segments));
+            let digest = Sha256Digest::compute(&String::from_utf8_lossy(&bytes)).to_text();
+            (format!("\"{digest}\""), Bytes::from(bytes))
+        });
+        let is_cached = request_headers
+            .get(header::IF_NONE_MATCH)
+            .is_some_and(|etags| etags.to_str().is_ok_and(|etags| etags.contains(etag)));
         // Clients must revalidate, so that changed settings are visible right after a restart.
-        let cache_control = [(header::CACHE_CONTROL, "max-age=0")];
-        ready((cache_control, JsonBytes(document_bytes.get_or_init(render).clone())))
+        let headers = [(header::CACHE_CONTROL, "max-age=0"), (header::ETAG, etag)];
+        ready(if is_cached {
+            (StatusCode::NOT_MODIFIED, headers).into_response()
+        } else {
+            (headers, JsonBytes(bytes.clone())).into_response()
+        })
     })
 }
 

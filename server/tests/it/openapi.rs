@@ -27,9 +27,15 @@ async fn the_document_names_the_server_and_a_configured_segment() {
 
 #[tokio::test]
 async fn the_document_is_revalidated_and_readable_by_any_origin() {
-    let response = Service::start().await.anonymous_client().get(DOCUMENT_PATH).await;
+    let client = Service::start().await.anonymous_client();
+    let response = client.get(DOCUMENT_PATH).await;
     assert_eq!(response.header("cache-control"), "max-age=0");
     assert_eq!(response.header("access-control-allow-origin"), "*");
+    let etag = response.header("etag");
+    for (known_etag, status) in [(&*format!("W/{etag}, \"a\""), 304), ("\"a\"", 200)] {
+        let client = client.with_header("if-none-match", known_etag);
+        assert_eq!(client.get(DOCUMENT_PATH).await.status, status, "{known_etag}");
+    }
 }
 
 /// The document conforms to OpenAPI, the recorded responses in `wire/` conform to the document, and

@@ -4,7 +4,7 @@ use belfry_core::oauth::web_address::web_host;
 use belfry_core::push::receiver::ReceiverState;
 use jiff::Timestamp;
 
-use crate::engine::{FromRow, Row, from_row, sql};
+use crate::engine::{FromRow, Row, from_row, read_known_rows, sql};
 use crate::error::StoreError;
 use crate::push::receivers::StoredReceiver;
 use crate::store::Store;
@@ -123,7 +123,7 @@ impl Store {
         let (after_account, after_id) = after.unwrap_or_default();
         let first_account = account_id.unwrap_or(after_account);
         let last_account = account_id.unwrap_or(i64::MAX);
-        self.read_all(sql!(
+        let select = sql!(
             r"
                 select {receiver_columns}, n.name, (
                     select p.name
@@ -140,8 +140,8 @@ impl Store {
                 limit $limit
             ",
             [now, first_account, last_account, after_account, after_id, limit]
-        ))
-        .await
+        );
+        Ok(read_known_rows(self.engine.read(select).await?))
     }
 
     /// Returns the origins with the most receivers, at most `limit`.

@@ -84,7 +84,7 @@ impl Store {
         account_id: i64,
         now: Timestamp,
     ) -> Result<Vec<StoredReceiver>, StoreError> {
-        self.read_all(sql!(
+        let select = sql!(
             r"
                 select {receiver_columns}
                 from receivers r
@@ -93,8 +93,8 @@ impl Store {
                 order by r.created_at, r.id
             ",
             [account = account_id, now]
-        ))
-        .await
+        );
+        Ok(read_known_rows(self.engine.read(select).await?))
     }
 
     /// Returns a receiver of an account, live or not.

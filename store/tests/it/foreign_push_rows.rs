@@ -17,8 +17,15 @@ async fn assert_unknown_receiver_is_skipped(database: TestDatabase) {
     let change = "update receivers set document = '{\"kind\":\"of a later release\"}' where id = 5";
     execute_sql(&database, change).await;
 
-    let receivers = store.receivers_of_accounts(&[7], timestamp(NOW)).await.unwrap();
-    assert_eq!(receivers.iter().map(|receiver| receiver.id).collect::<Vec<_>>(), [6]);
+    let now = timestamp(NOW);
+    let listed = store.live_receivers(7, now).await.unwrap().into_iter().map(|row| row.receiver);
+    for receivers in [
+        store.receivers(7, now).await.unwrap(),
+        store.receivers_of_accounts(&[7], now).await.unwrap(),
+        listed.collect(),
+    ] {
+        assert_eq!(receivers.iter().map(|receiver| receiver.id).collect::<Vec<_>>(), [6]);
+    }
     let claimed = claim(&store, "c", NOW).await;
     assert_eq!(claimed.iter().map(claimed_event_id).collect::<Vec<_>>(), ["$6"]);
 }

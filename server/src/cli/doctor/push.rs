@@ -2,9 +2,7 @@
 //! services.
 
 use std::cmp::Reverse;
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use axum::http::header::CONTENT_LENGTH;
@@ -102,8 +100,7 @@ async fn check_with_store(
     Ok(origins)
 }
 
-/// Checks that the sealing key can be read, that other users cannot, and that it opens the VAPID
-/// keys.
+/// Checks that the sealing key can be read and opens the VAPID keys.
 fn check_sealing_key(path: &Path, is_sqlite: bool, keys: &[VapidKeyUse], report: &mut Report) {
     let name = path.display();
     let sealing_key = match SealingKey::read(path) {
@@ -130,10 +127,6 @@ fn check_sealing_key(path: &Path, is_sqlite: bool, keys: &[VapidKeyUse], report:
             return report.fail("sealing key", problem, "");
         }
     };
-    if fs::metadata(path).is_ok_and(|file| file.mode() & 0o007 != 0) {
-        let problem = format!("every user can read or change {name}");
-        report.fail("sealing key", problem, format!("chmod o-rwx {name}"));
-    }
     let is_lost = |row: &&VapidKeyUse| !is_readable(&sealing_key, &row.key);
     let lost_keys: Vec<&VapidKeyUse> = keys.iter().filter(is_lost).collect();
     let receiver_count: i64 = lost_keys.iter().map(|row| row.receivers).sum();

@@ -37,14 +37,14 @@ const REGISTRATION: &str = "id: a\nas_token: secret\nsender_localpart: bot\n";
 #[test]
 fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
     let workspace = Workspace::sqlite();
-    let files = ["belfry.toml", "irc.yaml", "key.pem", "redis"];
+    let files = ["belfry.toml", "irc.yaml", "key.pem", "redis", "belfry.key"];
     let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let settings = "redis_file = 'redis'\nregistration = 'closed'\napplication_services = [\
+    let settings = "redis_file = 'redis'\nsecret_key_file = 'belfry.key'\nregistration = 'closed'\napplication_services = [\
                     'irc.yaml', { id = 'd', as_token = 'secret of d', sender_localpart = 'e' }]\n\
                     [tls]\ncertificate = 'cert.pem'\nkey = 'key.pem'\n";
     let key = certificate.signing_key.serialize_pem();
     let redis = "redis://:secret@127.0.0.1:1";
-    let contents = [settings, REGISTRATION, &key, redis];
+    let contents = [settings, REGISTRATION, &key, redis, "the sealing key"];
     for (file, content) in files.iter().zip(contents) {
         write(workspace.path().join(file), content).unwrap();
         set_mode(&workspace.path().join(file), 0o600);

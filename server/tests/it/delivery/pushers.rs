@@ -181,3 +181,17 @@ async fn a_revoked_token_has_no_pushers() {
     first.send("POST /_matrix/client/v3/logout", "{}").await.expect_json(StatusCode::OK);
     assert_eq!(second.pushers().await.as_array().unwrap().len(), 1);
 }
+
+/// Otherwise, the app would get messages for longer than the user allowed it.
+#[tokio::test]
+async fn a_pusher_that_a_service_renews_is_deleted_with_the_users_token() {
+    let fixture = DeliveringService::start().await;
+    let client = fixture.set_pusher("alice", &json!({}), URL).await;
+    let renewal = pusher_body(&json!({ "lang": "de" }), URL).to_string();
+    let path = format!("POST {PUSHERS}/set?user_id=@alice:ring.example");
+    fixture.product.send(&path, renewal).await.expect_json(StatusCode::OK);
+    assert_eq!(client.pushers().await[0]["lang"], "de");
+    client.send("POST /_matrix/client/v3/logout", "{}").await.expect_json(StatusCode::OK);
+    let other = fixture.service.user_client("alice").await;
+    assert_eq!(other.pushers().await, json!([]));
+}

@@ -176,7 +176,7 @@ impl Store {
         let update = sql!(
             r"
                 update receivers
-                set token = $token, document = $document
+                set token = coalesce($token, token), document = $document
                 where account_id = $account
                   and id = $id
                 returning id
