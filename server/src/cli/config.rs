@@ -49,7 +49,12 @@ pub(super) fn check_files(config: &Config) -> Result<(), ConfigError> {
         ApplicationServices::load(&config.application_services).err().map(Into::into),
         config.tls.clone().and_then(|files| Tls::load(files).err()).map(Into::into),
         Store::check_certificates(&config.database()).err().map(Into::into),
-        config.instance.logo.as_deref().and_then(|logo| StaticFile::read_logo(logo).err()).map(Into::into),
+        config
+            .instance
+            .logo
+            .as_deref()
+            .and_then(|logo| StaticFile::read_logo(logo).err())
+            .map(Into::into),
         redis_servers(config).err().map(Into::into),
     ];
     ConfigError::from_problems(errors.iter().flatten().map(ToString::to_string).collect())

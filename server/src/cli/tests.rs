@@ -178,7 +178,10 @@ fn commands_are_found_in_code_blocks_and_code_spans() {
     let substitution = "   ```sh\n   curl -H \"Bearer $(sudo belfry token issue a)\"\n   ```";
     assert_eq!(commands_in(substitution), ["token issue a"]);
     assert_eq!(commands_in("Run `sudo belfry\nhealth --ready`.\n\n`no`"), ["health --ready"]);
-    assert_eq!(commands_in("| a | `docker exec belfry belfry audit` |\n| `belfry` |"), ["audit", ""]);
+    assert_eq!(
+        commands_in("| a | `docker exec belfry belfry audit` |\n| `belfry` |"),
+        ["audit", ""]
+    );
     let other_code = "`cargo test -p belfry --test it`, `systemctl restart belfry`, belfry prose\n\
                   ```toml\nbelfry serve\n```";
     assert_eq!(commands_in(other_code), [""; 0]);

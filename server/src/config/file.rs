@@ -58,7 +58,10 @@ fn read_settings(
             io::ErrorKind::NotFound => "; `belfry config example` prints a file with every setting",
             _ => "",
         };
-        ConfigError::new(format!("cannot read {name}: {}{advice}", describe_file_error(path, &error)))
+        ConfigError::new(format!(
+            "cannot read {name}: {}{advice}",
+            describe_file_error(path, &error)
+        ))
     })?;
     let (mut config, mut problems) = parse(&text, &name)?;
     for key in ["database", "redis"] {

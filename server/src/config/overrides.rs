@@ -161,7 +161,9 @@ impl Overrides {
             // the later one replaces both.
             if let Some(file) = self.find(&format!("{}-file", setting.flag), Some(*source)) {
                 let file = &file.origin;
-                return Err(ConfigError::new(format!("{origin} and {file} are both given; remove one")));
+                return Err(ConfigError::new(format!(
+                    "{origin} and {file} are both given; remove one"
+                )));
             }
             let key = setting.key();
             let alternative =
@@ -175,7 +177,10 @@ impl Overrides {
             config.origins.insert(key, origin.clone());
             // The settings before this one are valid, so this one causes any error.
             let new_config = Config::deserialize(table.clone()).map_err(|error| {
-                ConfigError::new(format!("{origin}: {}", with_suggestion(error.message().trim_end())))
+                ConfigError::new(format!(
+                    "{origin}: {}",
+                    with_suggestion(error.message().trim_end())
+                ))
             })?;
             *config = Config {
                 origins: take(&mut config.origins),

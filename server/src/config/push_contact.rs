@@ -31,9 +31,11 @@ impl FromStr for PushContact {
         );
         let url = Url::parse(text).map_err(|_| problem.clone())?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("the URL contains a user name or a password, which every push service would \
+            return Err(
+                "the URL contains a user name or a password, which every push service would \
                         receive: remove it"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let url_host = match url.scheme() {
             "mailto" => url.path().rsplit_once('@').map(|(_, host)| host),

@@ -149,6 +149,9 @@ mod tests {
         };
         let old_settings = settings_with_token("one");
         assert_eq!(settings_with_token("one").changes_since(&old_settings), [""; 0]);
-        assert_eq!(settings_with_token("two").changes_since(&old_settings), ["application_services"]);
+        assert_eq!(
+            settings_with_token("two").changes_since(&old_settings),
+            ["application_services"]
+        );
     }
 }

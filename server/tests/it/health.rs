@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use belfry::control::PROBE_HEADER;
 use belfry_runtime::supervisor::Task;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::support::Service;
 use crate::support::service::config_with;
-use crate::support::{Service, TestClient};
 
 #[tokio::test]
 async fn healthz_reports_that_the_process_responds() {

@@ -27,9 +27,8 @@ pub(super) async fn show_account(
     }
     let rulesets = store.rulesets(account.id, now).await?;
     let documents = rulesets.documents().filter(|document| !document.is_empty());
-    let rule_counts: Vec<_> = documents
-        .map(|document| (document.scope().to_string(), document.rule_count()))
-        .collect();
+    let rule_counts: Vec<_> =
+        documents.map(|document| (document.scope().to_string(), document.rule_count())).collect();
     let base_url = config.base_url();
     let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
     if as_json {
@@ -69,13 +68,8 @@ pub(super) async fn show_account(
     if rule_counts.is_empty() {
         rows.push(("rules", "none".to_owned()));
     }
-    rows.extend(
-        rule_counts.iter().map(|(scope, count)| ("rules", format!("{scope}: {count}"))),
-    );
-    rows.push((
-        "state",
-        EnabledState::from_disabled_at(account.disabled_at).as_str().to_owned(),
-    ));
+    rows.extend(rule_counts.iter().map(|(scope, count)| ("rules", format!("{scope}: {count}"))));
+    rows.push(("state", EnabledState::from_disabled_at(account.disabled_at).as_str().to_owned()));
     if let Some(time) = account.delete_at {
         rows.push(("deletion", format!("requested by its owner, due {time}")));
     }

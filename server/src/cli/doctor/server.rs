@@ -64,10 +64,9 @@ async fn check_without_socket(config: &Config, error: &io::Error, report: &mut R
             );
             let has_directory = config.data.is_dir();
             let fix = match config.database() {
-                Database::Postgres(_) if !has_directory => format!(
-                    "create the directory {} for the server's user",
-                    config.data.display()
-                ),
+                Database::Postgres(_) if !has_directory => {
+                    format!("create the directory {} for the server's user", config.data.display())
+                }
                 _ => "run doctor as the server's user and with its data directory; if the server \
                       cannot create the socket, its log says why"
                     .to_owned(),

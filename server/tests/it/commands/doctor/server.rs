@@ -112,8 +112,7 @@ fn the_socket_rejects_invalid_requests() {
     }
     let long_request = [b'a'; 100_000];
     assert!(!send(&long_request).contains("Ok"));
-    let _idle: Vec<UnixStream> =
-        (0..4).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+    let _idle: Vec<UnixStream> = (0..4).map(|_| UnixStream::connect(&socket).unwrap()).collect();
     let response = send(b"{\"command\":\"settings\"}\n");
     assert!(response.contains("\"listen\":{\"value\":\"\\\"127.0.0.1:"), "{response}");
 }
