@@ -5,7 +5,6 @@
 //! surrogates, numbers outside the range of a double, and excessive nesting.
 
 mod fields;
-mod spelling;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -16,7 +15,6 @@ use serde_json::{Map, Number, Value};
 use thiserror::Error;
 
 pub(crate) use fields::{Fields, Location, read_array};
-pub(crate) use spelling::find_suggestion;
 
 /// Maximum nesting of arrays and objects. It is below the limit of `serde_json` (127), so that
 /// exceeding it is reported as [`JsonError::TooDeep`].
@@ -47,13 +45,6 @@ pub enum JsonError {
     /// Contains the field path.
     #[error("{0} is missing")]
     MissingField(String),
-    /// Rejected although unknown keys are allowed, because the request would have a different
-    /// effect without the field.
-    #[error("unknown field `{field}`; did you mean `{suggestion}`?")]
-    MisspeltField { field: String, suggestion: &'static str },
-    /// Rejected although unknown values are allowed.
-    #[error("{field} is unknown; did you mean `{suggestion}`?")]
-    MisspeltValue { field: String, suggestion: &'static str },
 }
 
 impl JsonError {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{JsonError, parse, spelling};
+use super::{JsonError, parse};
 
 /// Position of a value in a body, formatted only for errors.
 #[derive(Clone, Copy)]
@@ -70,16 +70,6 @@ impl Fields {
             Value::Object(object) => Ok(Self { location, object }),
             _ => Err(location.wrong_type("a JSON object")),
         }
-    }
-
-    /// Rejects unknown fields that look like a misspelt known one.
-    pub(crate) fn check_spelling(&self, known_names: &[&'static str]) -> Result<(), JsonError> {
-        for name in self.object.keys() {
-            if let Some(suggestion) = spelling::find_suggestion(name, known_names) {
-                return Err(JsonError::MisspeltField { field: self.path(name), suggestion });
-            }
-        }
-        Ok(())
     }
 
     /// Removes and returns an optional field.

@@ -8,7 +8,7 @@ use super::message::{Counts, EventMessage, NotificationMessage};
 use super::subscription::{NOTIFICATION_TYPES, Relationship};
 use crate::json::{self, Fields, JsonError, Location};
 use crate::rules::RuleError;
-use crate::rules::evaluation_request::{EvaluateRequest, ExtraFields};
+use crate::rules::evaluation_request::EvaluateRequest;
 use crate::rules::event::Event;
 
 /// Time to live of a message, unless the request has `ttl_ms`.
@@ -69,14 +69,9 @@ pub enum AccountName {
 impl NotifyRequest {
     /// Parses the body of `POST notify`.
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
-        let extra_fields = ExtraFields {
-            body: &["sender_display_name", "ttl_ms"],
-            room: &["name"],
-            member: &["counts"],
-        };
         let mut counts = Vec::new();
         let (evaluation, mut remaining_fields) =
-            EvaluateRequest::parse_extended(body, &extra_fields, |fields, location| {
+            EvaluateRequest::parse_extended(body, |fields, location| {
                 fields.take("profile_tag");
                 let read_counts = take_counts(fields);
                 counts.push(read_counts.map_err(|error| error.at_path(&location.to_string()))?);
@@ -94,16 +89,6 @@ impl NotificationRequest {
     /// Parses the body of `POST notifications`.
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::parse(body)?;
-        fields.check_spelling(&[
-            "account",
-            "type",
-            "id",
-            "title",
-            "body",
-            "icon",
-            "relationship",
-            "ttl_ms",
-        ])?;
         let account = AccountName::parse(&fields.require_string("account")?)?;
         let notification_type = fields.require_string("type")?;
         if !NOTIFICATION_TYPES.contains(&&*notification_type) {
@@ -196,7 +181,6 @@ fn take_counts(fields: &mut Fields) -> Result<Counts, RuleError> {
     const EXPECTED: &str = "a whole number below 4294967296";
     let Some(counts) = fields.take("counts") else { return Ok(Counts::default()) };
     let mut fields = Fields::new(counts, Location::Field("counts"))?;
-    fields.check_spelling(&["unread", "missed_calls"])?;
     Ok(Counts {
         unread: fields.take_as("unread", EXPECTED)?.unwrap_or_default(),
         missed_calls: fields.take_as("missed_calls", EXPECTED)?.unwrap_or_default(),
@@ -208,7 +192,6 @@ fn take_relationship(fields: &mut Fields) -> Result<Relationship, RuleError> {
         return Ok(Relationship::default());
     };
     let mut fields = Fields::new(relationship, Location::Field("relationship"))?;
-    fields.check_spelling(&["followed", "follower"])?;
     Ok(Relationship {
         followed: fields.take_bool("followed")?.unwrap_or_default(),
         follower: fields.take_bool("follower")?.unwrap_or_default(),

@@ -131,18 +131,6 @@ impl PusherRequest {
     /// Parses and validates the body of `POST pushers/set`.
     pub fn parse(body: &[u8], address_policy: &PushAddressPolicy) -> Result<Self, PusherError> {
         let mut fields = Fields::parse(body)?;
-        fields.check_spelling(&[
-            "app_id",
-            "pushkey",
-            "kind",
-            "app_display_name",
-            "device_display_name",
-            "profile_tag",
-            "lang",
-            "data",
-            "append",
-            "enabled",
-        ])?;
         let app_id = require_id(&mut fields, "app_id", MAX_APP_ID_BYTES)?;
         let pushkey = require_id(&mut fields, "pushkey", MAX_PUSHKEY_BYTES)?;
         let kind = match fields.require("kind")? {
@@ -171,7 +159,6 @@ impl ActivationRequest {
     /// Parses the body of `POST pushers/ack`.
     pub fn parse(body: &[u8]) -> Result<Self, PusherError> {
         let mut fields = Fields::parse(body)?;
-        fields.check_spelling(&["app_id", "ack_token"])?;
         let app_id = require_id(&mut fields, "app_id", MAX_APP_ID_BYTES)?;
         Ok(Self { app_id, ack_token: Secret::new(fields.require_string("ack_token")?) })
     }
@@ -245,7 +232,6 @@ fn read_data(
         return Err(PusherError::TooLong { field: "data", max_bytes: MAX_DATA_BYTES });
     }
     let mut fields = Fields::new(data, Location::Field("data"))?;
-    fields.check_spelling(&["url", "format", "auth"])?;
     let url = fields.require_string("url")?;
     let endpoint = Endpoint::parse(&url, address_policy)?;
     let format: Option<String> = take_optional(&mut fields, "format", "a string")?;

@@ -55,19 +55,12 @@ impl NewRule {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let fields = Fields::new(body, Location::Body)?;
-        // A misspelt field would be ignored: a rule without `conditions` would match every event,
-        // and a rule without `until` would be permanent.
-        fields.check_spelling(&["actions", "conditions", "pattern", "until"])?;
         let new_rule = Self::from_fields(kind, fields, limits)?;
-        for (index, condition) in new_rule.0.conditions.iter().flatten().enumerate() {
-            condition.check_kind_spelling(Location::Item("conditions", index))?;
-        }
         new_rule.0.until.map_or(Ok(()), |until| until.require_after(now))?;
         Ok(new_rule)
     }
 
-    /// Reads a rule without checking the spelling of the fields or whether the rule has expired.
-    /// Used for imported rules.
+    /// Reads a rule that may have expired. Used for imported rules.
     pub(super) fn from_fields(
         kind: RuleKind,
         mut fields: Fields,
@@ -112,9 +105,7 @@ impl EnabledChange {
         match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),
             object @ Value::Object(_) => {
-                let mut fields = Fields::new(object, Location::Body)?;
-                fields.check_spelling(&["enabled", "until"])?;
-                Self::from_fields(&mut fields, now)
+                Self::from_fields(&mut Fields::new(object, Location::Body)?, now)
             }
             _ => Err(Location::Body.wrong_type("true, false, or an object with enabled").into()),
         }
@@ -159,7 +150,6 @@ pub fn parse_reset_scope(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
         return Ok(None);
     }
     let mut fields = Fields::parse(body)?;
-    fields.check_spelling(&["scope"])?;
     let scope = fields.take_string("scope")?;
     reject_unknown_fields(fields, "scope")?;
     Ok(scope.map(|scope| scope.parse()).transpose()?)

@@ -30,7 +30,6 @@ impl RuleChanges {
                 Ok(())
             })?;
         let mut fields = Fields::new(body_without_changes, Location::Body)?;
-        fields.check_spelling(&["changes"])?;
         if !fields.require("changes")?.is_array() {
             return Err(fields.wrong_type("changes", "an array").into());
         }

@@ -10,10 +10,6 @@ use super::{
 };
 use crate::json::{Fields, Location};
 
-/// The fields of a change in a bulk request, for all operations together.
-const BULK_CHANGE_FIELDS: [&str; 10] =
-    ["op", "scope", "kind", "rule_id", "rule", "before", "after", "enabled", "until", "actions"];
-
 /// A valid change. Whether it can be applied depends on the user's rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChange {
@@ -47,10 +43,7 @@ impl PutTarget {
             let neighbour = match name.as_str() {
                 "before" => &mut target.before,
                 "after" => &mut target.after,
-                name => {
-                    RuleError::reject_misspelt_parameter(name, &["before", "after"])?;
-                    continue;
-                }
+                _ => continue,
             };
             if neighbour.replace(id).is_some() {
                 return Err(RuleError::RepeatedNeighbour);
@@ -92,9 +85,7 @@ impl RuleChange {
         body: &[u8],
         limits: NewRuleLimits,
     ) -> Result<Self, RuleError> {
-        let mut fields = Fields::parse(body)?;
-        fields.check_spelling(&["actions"])?;
-        let actions = require_actions(&mut fields)?;
+        let actions = require_actions(&mut Fields::parse(body)?)?;
         Ok(Self { rule, operation: Operation::SetActions(actions, limits) })
     }
 
@@ -106,7 +97,6 @@ impl RuleChange {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let mut fields = Fields::new(change, Location::Part("the change"))?;
-        fields.check_spelling(&BULK_CHANGE_FIELDS)?;
         let op = fields.require_string("op")?;
         let scope = match fields.take_string("scope")? {
             Some(scope) => scope.parse()?,

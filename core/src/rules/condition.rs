@@ -6,18 +6,7 @@ use serde_json::Value;
 use super::member_count::MemberCountRange;
 use super::time_and_day::TimeAndDay;
 use super::{Extra, RuleError};
-use crate::json::{Fields, JsonError, Location, find_suggestion};
-
-/// The kinds whose misspellings are rejected.
-const KNOWN_KINDS: [&str; 7] = [
-    "event_match",
-    "contains_display_name",
-    "room_member_count",
-    "sender_notification_permission",
-    "event_property_is",
-    "event_property_contains",
-    "time_and_day",
-];
+use crate::json::{Fields, Location};
 
 /// One item of a rule's `conditions`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -173,16 +162,6 @@ impl Condition {
             },
         };
         Ok(Self { kind, extra: fields.into_remaining() })
-    }
-
-    /// Rejects an unknown kind that looks like a misspelt known one, because the rule would never
-    /// match.
-    pub(super) fn check_kind_spelling(&self, location: Location) -> Result<(), RuleError> {
-        let ConditionKind::Unknown { kind } = &self.kind else { return Ok(()) };
-        find_suggestion(kind, &KNOWN_KINDS).map_or(Ok(()), |suggestion| {
-            let field = format!("{location}.kind");
-            Err(JsonError::MisspeltValue { field, suggestion }.into())
-        })
     }
 
     /// Parses a stored condition. A condition that this version rejects was stored by an earlier

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::{IdError, MAX_ID_BYTES, RuleKind, UnknownKind, UnknownScope};
-use crate::json::{JsonError, find_suggestion};
+use crate::json::JsonError;
 use crate::matrix::MatrixErrorCode;
 
 /// The reason a rule, a request body or a change is rejected.
@@ -57,10 +57,6 @@ pub enum RuleError {
     OwnNeighbour,
     #[error("before and after may be given once each")]
     RepeatedNeighbour,
-    /// Rejected although other unknown parameters are ignored, because the request would have a
-    /// different effect without the parameter.
-    #[error("unknown parameter `{name}`; did you mean `{suggestion}`?")]
-    MisspeltParameter { name: String, suggestion: &'static str },
     #[error("an account may have at most {0} rules; delete some")]
     TooManyRules(usize),
     #[error("a rule may have at most {0} conditions")]
@@ -103,16 +99,6 @@ pub(super) fn truncate_name(name: &str) -> &str {
 }
 
 impl RuleError {
-    /// Rejects an unknown query parameter that looks like a misspelt known one.
-    pub fn reject_misspelt_parameter(name: &str, known_names: &[&'static str]) -> Result<(), Self> {
-        match find_suggestion(name, known_names) {
-            Some(suggestion) => {
-                Err(Self::MisspeltParameter { name: truncate_name(name).to_owned(), suggestion })
-            }
-            None => Ok(()),
-        }
-    }
-
     /// Returns the error for an unknown field.
     pub(super) fn unknown_field(path: &str, known_fields: &'static str) -> Self {
         Self::UnknownField { path: truncate_name(path).to_owned(), known_fields }
@@ -158,7 +144,6 @@ impl RuleError {
             | Self::Scope(_)
             | Self::Kind(_)
             | Self::InvalidValue { .. }
-            | Self::MisspeltParameter { .. }
             | Self::DuplicateRule
             | Self::TooManyConditions(_) => MatrixErrorCode::InvalidParam,
             Self::UnknownNeighbour { .. }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::evaluate::{Member, Room};
 use super::event::Event;
 use super::{ProfileTag, RuleError};
-use crate::json::{self, Fields, JsonError, Location, find_suggestion};
+use crate::json::{self, Fields, Location};
 
 /// The `room` of an explain request: the room's state, and the user's display name in it.
 #[derive(Debug, Default)]
@@ -56,7 +56,6 @@ impl ExplainRoom {
     }
 
     fn from_fields(mut fields: Fields) -> Result<Self, RuleError> {
-        fields.check_spelling(&[&ROOM_FIELDS[..], &["display_name"]].concat())?;
         let room = read_room(&mut fields)?;
         Ok(Self { room, display_name: fields.take_string("display_name")? })
     }
@@ -66,7 +65,6 @@ impl ExplainRequest {
     /// Parses the body of a `POST` request to `explain`.
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::parse(body)?;
-        fields.check_spelling(&["event", "room", "profile_tag"])?;
         let event = take_event(&mut fields)?;
         let ExplainRoom { room, display_name } =
             ExplainRoom::from_fields(take_room_fields(&mut fields)?)?;
@@ -85,8 +83,7 @@ impl ExplainRequest {
 impl EvaluateRequest {
     /// Parses the body of a `POST` request to `evaluate`.
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
-        Self::parse_extended(body, &ExtraFields::default(), |_, _| Ok(()))
-            .map(|(request, _)| request)
+        Self::parse_extended(body, |_, _| Ok(())).map(|(request, _)| request)
     }
 
     /// Creates a request to evaluate an event without type and text for one user, whom it may
@@ -109,44 +106,28 @@ impl EvaluateRequest {
     /// memory. `on_member` gets the fields of each member first, and may take some of them.
     pub(crate) fn parse_extended(
         body: &[u8],
-        extra_fields: &ExtraFields,
         mut on_member: impl FnMut(&mut Fields, Location) -> Result<(), RuleError>,
     ) -> Result<(Self, RemainingFields), RuleError> {
-        let member_fields =
-            [&["user_id", "display_name", "profile_tag"][..], extra_fields.member].concat();
         let mut members = Vec::new();
         let body_without_members =
             json::parse_streamed(body, json::MAX_DEPTH, "members", |index, value| {
                 let location = Location::Item("members", index);
                 let mut fields = Fields::new(value, location)?;
-                fields.check_spelling(&member_fields)?;
                 on_member(&mut fields, location)?;
                 members.push(RequestedMember::from_fields(&mut fields)?);
                 Ok::<_, RuleError>(())
             })?;
         let mut fields = Fields::new(body_without_members, Location::Body)?;
-        fields.check_spelling(
-            &[&["event", "room", "members", "all"][..], extra_fields.body].concat(),
-        )?;
         if !fields.require("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
         }
         let event = take_event(&mut fields)?;
         let mut room_fields = take_room_fields(&mut fields)?;
-        room_fields.check_spelling(&[&ROOM_FIELDS[..], extra_fields.room].concat())?;
         let room = read_room(&mut room_fields)?;
         let all = fields.take_bool("all")?.unwrap_or_default();
         let remaining_fields = RemainingFields { body: fields, room: room_fields };
         Ok((Self { event, room, members, all }, remaining_fields))
     }
-}
-
-/// The names of the fields that a request has in addition to those of `evaluate`.
-#[derive(Default)]
-pub(crate) struct ExtraFields {
-    pub(crate) body: &'static [&'static str],
-    pub(crate) room: &'static [&'static str],
-    pub(crate) member: &'static [&'static str],
 }
 
 /// The fields of a request that are not fields of `evaluate`.
@@ -173,30 +154,12 @@ impl RequestedMember {
     }
 }
 
-/// The fields of an event that rules test most. If one of them is misspelt, rules match events that
-/// the application service does not expect.
-const EVENT_FIELDS: [&str; 4] = ["type", "sender", "room_id", "content"];
-
 fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
-    let event = Event::from_value(fields.require("event")?)
-        .ok_or_else(|| fields.wrong_type("event", "a JSON object"))?;
-    // A field that resembles one of these is accepted if the correct field exists too.
-    let members = event.members();
-    let missing_fields: Vec<&str> =
-        EVENT_FIELDS.into_iter().filter(|name| !members.contains_key(*name)).collect();
-    for name in members.keys() {
-        if let Some(suggestion) = find_suggestion(name, &missing_fields) {
-            let field = format!("event.{name}");
-            return Err(JsonError::MisspeltField { field, suggestion }.into());
-        }
-    }
-    Ok(event)
+    let event = Event::from_value(fields.require("event")?);
+    Ok(event.ok_or_else(|| fields.wrong_type("event", "a JSON object"))?)
 }
 
 const ROOM_LOCATION: Location = Location::Field("room");
-
-/// The fields of `room` that describe its state.
-const ROOM_FIELDS: [&str; 3] = ["member_count", "power_levels", "creators"];
 
 /// Returns the fields of `room`. If `room` is absent, there are none.
 fn take_room_fields(fields: &mut Fields) -> Result<Fields, RuleError> {

@@ -1,6 +1,5 @@
 //! Import of all rulesets of a user: an export, or any server's response to `GET /pushrules/`. Each
-//! rule is validated like the body of a `PUT` request, except that the spelling of unknown fields
-//! is not checked and the rule may have expired.
+//! rule is validated like the body of a `PUT` request, except that it may have expired.
 
 use std::collections::HashSet;
 

@@ -77,8 +77,6 @@ impl TimeAndDay {
         kind: &'static str,
         location: Location,
     ) -> Result<Self, RuleError> {
-        // A misspelt `timezone` would be ignored, and the times would be in UTC.
-        fields.check_spelling(&["timezone", "intervals"])?;
         let timezone = fields.take_string("timezone")?;
         if timezone.as_deref().is_some_and(|name| find_time_zone(name).is_none()) {
             return Err(RuleError::UnknownTimeZone(fields.path("timezone")));
@@ -112,8 +110,6 @@ impl TimeAndDay {
 impl TimeInterval {
     fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
         let mut fields = Fields::new(value, location)?;
-        // A misspelt field would be ignored, and the interval would be longer.
-        fields.check_spelling(&["time_of_day", "day_of_week"])?;
         let time_of_day = match fields.take("time_of_day") {
             Some(value) => Some(TimeRange::from_json(&value, &fields)?),
             None => None,

@@ -223,13 +223,6 @@ fn invalid_fields_are_rejected_with_the_reason() {
             InvalidParam,
             "data may have at most 8192 bytes",
         ),
-        (
-            "data",
-            json!({"url": GATEWAY_URL, "fformat": "event_id_only"}),
-            BadJson,
-            "unknown field `data.fformat`; did you mean `format`?",
-        ),
-        ("push_key", json!("k"), BadJson, "unknown field `push_key`; did you mean `pushkey`?"),
     ] {
         let mut body = gateway_request();
         body[name] = value;
@@ -302,7 +295,6 @@ fn an_activation_request_contains_the_app_and_the_secret() {
         ("{}", "app_id is missing"),
         (r#"{"app_id":"a"}"#, "ack_token is missing"),
         (r#"{"app_id":"a","ack_token":1}"#, "ack_token must be a string"),
-        (r#"{"app_id":"a","acktoken":""}"#, "unknown field `acktoken`; did you mean `ack_token`?"),
     ] {
         assert_eq!(ActivationRequest::parse(body.as_bytes()).unwrap_err().to_string(), message);
     }

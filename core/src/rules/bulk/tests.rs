@@ -201,16 +201,6 @@ fn an_invalid_change_is_reported_with_its_index() {
             BadJson,
             "changes[1]: unknown field `rule`; known fields: op, scope, kind and rule_id",
         ),
-        (
-            put_with("rule", json!({"actions": [], "untill": 1})),
-            BadJson,
-            "changes[1]: rule: unknown field `untill`; did you mean `until`?",
-        ),
-        (
-            put_with("beforee", json!("a")),
-            BadJson,
-            "changes[1]: unknown field `beforee`; did you mean `before`?",
-        ),
     ] {
         let error = parse_body(&body).unwrap_err();
         assert_eq!((error.code(), &*error.to_string()), (code, message), "{body}");
@@ -270,7 +260,6 @@ fn a_malformed_body_is_rejected() {
         ("{}", MissingParam, "changes is missing"),
         (r#"{"changes":{}}"#, BadJson, "changes must be an array"),
         (r#"{"changes":null}"#, BadJson, "changes must be an array"),
-        (r#"{"change":[]}"#, BadJson, "unknown field `change`; did you mean `changes`?"),
         (r#"{"changes":[],"mode":"x"}"#, BadJson, "unknown field `mode`; known fields: changes"),
         (r#"{"changes":[],"changes":[]}"#, BadJson, "duplicate key in object"),
     ] {

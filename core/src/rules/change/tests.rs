@@ -37,7 +37,7 @@ fn before_and_after_are_read_from_the_query_and_must_not_be_repeated() {
     for (query, before, after) in [
         ("", None, None),
         ("before=a", Some("a"), None),
-        ("after=b&x=y&before=", Some(""), Some("b")),
+        ("after=b&Before=y&before=", Some(""), Some("b")),
     ] {
         let target = parse_target("r", query).unwrap();
         assert_eq!((target.before.as_deref(), target.after.as_deref()), (before, after), "{query}");
@@ -45,9 +45,6 @@ fn before_and_after_are_read_from_the_query_and_must_not_be_repeated() {
     for query in ["before=a&before=a", "after=a&before=b&after=c"] {
         assert_eq!(parse_target("r", query).unwrap_err().code(), Unknown, "{query}");
     }
-    let error = parse_target("r", "Before=a").unwrap_err();
-    assert_eq!(error.to_string(), "unknown parameter `Before`; did you mean `before`?");
-    assert_eq!(error.code(), InvalidParam);
 }
 
 #[test]

@@ -120,9 +120,6 @@ async fn resolve_user(
     query: &[(String, String)],
     state: &AppState,
 ) -> Result<Requester, MatrixError> {
-    for (name, _) in query {
-        RuleError::reject_misspelt_parameter(name, &["user_id"])?;
-    }
     let mut ids = query.iter().filter(|(name, _)| name == "user_id").map(|(_, id)| id.as_str());
     let name = match (ids.next(), ids.next()) {
         (None, _) => service.sender.as_str(),

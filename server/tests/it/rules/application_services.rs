@@ -79,22 +79,6 @@ async fn an_application_service_acts_for_a_user_in_its_namespace() {
     assert_eq!(bridge.get_rules(path).await[0]["pattern"], "irc_ann");
 }
 
-/// Without the parameter, the application service would change its own rules.
-#[tokio::test]
-async fn a_misspelt_user_id_is_rejected() {
-    let (service, bridge) = start_with_bridge().await;
-    for name in ["userid", "userId", "usr_id"] {
-        let path = format!("global/room/a?{name}=@irc_ann:ring.example");
-        let response = bridge.put_rule(&path, &minimal_rule("room")).await;
-        assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{name}");
-        let expected = format!("unknown parameter `{name}`; did you mean `user_id`?");
-        assert_eq!(response.json()["error"], expected);
-    }
-    assert_eq!(bridge.user_rule_ids("global/room/").await, [""; 0]);
-    let ann = service.user_client("irc_ann").await;
-    ann.put_rule_ok("global/room/a?userid=1", &minimal_rule("room")).await;
-}
-
 #[tokio::test]
 async fn nobody_can_register_an_application_services_sender() {
     let (service, bridge) =
