@@ -18,7 +18,7 @@ use crate::secret::{Secret, Sha256Digest};
 /// The path of a push gateway's URL.
 const GATEWAY_PATH: &str = "/_matrix/push/v1/notify";
 
-/// The only value of `format`; without it, messages contain the full event.
+/// The only known value of `format`; with any other, messages contain the full event.
 const EVENT_ID_ONLY: &str = "event_id_only";
 
 /// The name of the field `enabled` until MSC3881 is part of the specification.
@@ -106,8 +106,6 @@ pub enum PusherError {
     Url(#[from] EndpointError),
     #[error("the path of data.url must be {GATEWAY_PATH}")]
     Path,
-    #[error("data.format must be {EVENT_ID_ONLY} or absent")]
-    Format,
     /// The public key is the push key.
     #[error("{}", match .0 {
         InvalidKey::PublicKey => "pushkey must be the base64url of an uncompressed P-256 public \
@@ -234,10 +232,6 @@ fn read_data(
     let mut fields = Fields::new(data, Location::Field("data"))?;
     let url = fields.require_string("url")?;
     let endpoint = Endpoint::parse(&url, address_policy)?;
-    let format: Option<String> = take_optional(&mut fields, "format", "a string")?;
-    if format.as_ref().is_some_and(|format| format != EVENT_ID_ONLY) {
-        return Err(PusherError::Format);
-    }
     let keys = match pusher.protocol() {
         Protocol::WebPush => {
             Some(WebPushKeys::parse(&pusher.pushkey, &fields.require_string("auth")?)?)
@@ -247,9 +241,6 @@ fn read_data(
     };
     pusher.data = fields.into_remaining();
     pusher.data.insert("url".to_owned(), url.into());
-    if let Some(format) = format {
-        pusher.data.insert("format".to_owned(), format.into());
-    }
     Ok((endpoint, keys))
 }
 

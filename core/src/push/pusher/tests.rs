@@ -81,6 +81,19 @@ fn a_pusher_for_web_push_is_parsed_without_its_secret() {
     }
 }
 
+#[test]
+fn an_unknown_format_is_preserved_and_means_the_default() {
+    for (format, wants_event_id_only) in
+        [(json!("event_id_only"), true), (json!("full"), false), (json!(null), false), (json!(1), false)]
+    {
+        let mut body = gateway_request();
+        body["data"]["format"] = format.clone();
+        let pusher = parse_new(&body).pusher;
+        assert_eq!(pusher.wants_event_id_only(), wants_event_id_only, "{format}");
+        assert_eq!(pusher.to_json(true, None)["data"], body["data"]);
+    }
+}
+
 /// `auth` is meant for the gateway, so this server does not treat it as a secret.
 #[test]
 fn the_auth_of_a_gateway_pusher_stays_in_its_data() {
@@ -103,7 +116,6 @@ fn a_null_kind_deletes_the_pusher() {
 #[test]
 fn optional_fields_may_be_null_or_empty() {
     let mut body = gateway_request();
-    body["data"]["format"] = Value::Null;
     for name in ["profile_tag", "append", "enabled", UNSTABLE_ENABLED] {
         body[name] = Value::Null;
     }
@@ -112,7 +124,6 @@ fn optional_fields_may_be_null_or_empty() {
         let request = parse_new(&body);
         assert_eq!(request.pusher.profile_tag, None);
         assert!(request.pusher.enabled && !request.pusher.append);
-        assert!(!request.pusher.data.contains_key("format"));
     }
 }
 
@@ -211,12 +222,6 @@ fn invalid_fields_are_rejected_with_the_reason() {
         ),
         ("data", json!({"url": "https://push.example/"}), InvalidParam, path_message),
         ("data", json!({"url": format!("{GATEWAY_URL}/")}), InvalidParam, path_message),
-        (
-            "data",
-            json!({"url": GATEWAY_URL, "format": "full"}),
-            InvalidParam,
-            "data.format must be event_id_only or absent",
-        ),
         (
             "data",
             json!({"url": GATEWAY_URL, "x": "a".repeat(8192)}),
