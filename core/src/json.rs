@@ -69,7 +69,6 @@ pub(crate) fn parse_with_push_rules(bytes: &[u8]) -> Result<Value, JsonError> {
 /// is empty in the returned object. The first error of `on_item` ends the parsing and is returned.
 pub fn parse_streamed<E: From<JsonError>>(
     bytes: &[u8],
-    max_depth: usize,
     array: &str,
     on_item: impl FnMut(usize, Value) -> Result<(), E>,
 ) -> Result<Value, E> {
@@ -79,7 +78,7 @@ pub fn parse_streamed<E: From<JsonError>>(
         let item_result = (on_item.borrow_mut())(index, value);
         item_result.map_err(|error| item_error.set(Some(error))).is_ok()
     };
-    let object = parse_value(bytes, max_depth, Some(StreamedArray { array, accept: &accept }));
+    let object = parse_value(bytes, MAX_DEPTH, Some(StreamedArray { array, accept: &accept }));
     item_error.into_inner().map_or(object.map_err(E::from), Err)
 }
 

@@ -5,9 +5,8 @@
 use belfry_core::json;
 use belfry_core::rules::body::parse_reset_scope;
 use belfry_core::rules::{
-    NewRule, NewRuleLimits, RuleChange, RuleChanges, RuleDocument, RuleId, RuleKind, RulePath,
-    RulePosition, RuleRef, RuleScope, RulesetsExport, RulesetsResponse, User, UserRuleDocuments,
-    read_import,
+    NewRule, NewRuleLimits, RuleChange, RuleDocument, RuleId, RuleKind, RulePath, RulePosition,
+    RuleRef, RuleScope, RulesetsExport, RulesetsResponse, User, UserRuleDocuments, read_import,
 };
 use jiff::Timestamp;
 
@@ -42,31 +41,25 @@ pub fn check_input(input: &[u8]) {
     let _ = RuleChange::set_actions(rule_ref(&id), body, LIMITS);
     let _ = RuleChange::set_enabled(rule_ref(&id), body, Timestamp::MIN);
     let _ = parse_reset_scope(body);
-    if let Ok(changes) = RuleChanges::parse(body, LIMITS, Timestamp::MIN) {
-        check_changes(&changes);
+    if let Ok(documents) = read_import(body, LIMITS, Timestamp::MIN) {
+        check_import(&documents);
     }
 }
 
-/// Checks that accepted changes result in documents that can be stored, exported and imported.
-fn check_changes(changes: &RuleChanges) {
-    let mut documents = UserRuleDocuments::default();
-    if changes.apply(&mut documents).is_err() {
-        return;
-    }
-    let stored_documents: Vec<RuleDocument> =
-        documents.into_changed().filter(|document| !document.is_empty()).collect();
-    for document in &stored_documents {
+/// Checks that imported documents can be stored, exported and imported.
+fn check_import(stored_documents: &[RuleDocument]) {
+    for document in stored_documents {
         let parsed_document =
             RuleDocument::from_text(document.scope().clone(), &document.to_text());
         assert_eq!(parsed_document.ok().as_ref(), Some(document), "a stored document is read back");
     }
-    let export = json::to_bytes(&RulesetsExport::new(&stored_documents, Timestamp::UNIX_EPOCH));
+    let export = json::to_bytes(&RulesetsExport::new(stored_documents, Timestamp::UNIX_EPOCH));
     let imported_documents =
         read_import(&export, LIMITS, Timestamp::MIN).expect("an export is valid");
-    let mut documents = UserRuleDocuments::new(&stored_documents);
+    let mut documents = UserRuleDocuments::new(stored_documents);
     documents.replace_all(&imported_documents);
     assert!(
-        documents.into_changed().eq(stored_documents.clone()),
+        documents.into_changed().eq(stored_documents.to_vec()),
         "an imported export changes nothing"
     );
 }

@@ -164,7 +164,7 @@ proptest! {
 
 fn read_list(bytes: &[u8]) -> (Vec<Value>, Result<Value, JsonError>) {
     let mut items = Vec::new();
-    let object = parse_streamed(bytes, MAX_DEPTH, "list", |index, item| {
+    let object = parse_streamed(bytes, "list", |index, item| {
         assert_eq!(index, items.len());
         items.push(item);
         Ok(())
@@ -201,7 +201,7 @@ fn a_streamed_array_is_parsed_strictly() {
 
 #[test]
 fn an_error_from_the_callback_is_returned() {
-    let result = parse_streamed(br#"{"list":[1,2,3]}"#, MAX_DEPTH, "list", |index, _| {
+    let result = parse_streamed(br#"{"list":[1,2,3]}"#, "list", |index, _| {
         if index == 1 { Err(TOO_DEEP) } else { Ok(()) }
     });
     assert_eq!(result, Err(TOO_DEEP));

@@ -105,17 +105,14 @@ impl EnabledChange {
         match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),
             object @ Value::Object(_) => {
-                Self::from_fields(&mut Fields::new(object, Location::Body)?, now)
+                let mut fields = Fields::new(object, Location::Body)?;
+                let enabled = fields.require_bool("enabled")?;
+                let until = take_until(&mut fields)?;
+                until.map_or(Ok(()), |until| until.require_after(now))?;
+                Ok(Self { enabled, until })
             }
             _ => Err(Location::Body.wrong_type("true, false, or an object with enabled").into()),
         }
-    }
-
-    /// Reads the fields `enabled` and `until`. An `until` that is not after `now` is rejected.
-    pub(super) fn from_fields(fields: &mut Fields, now: Timestamp) -> Result<Self, RuleError> {
-        let change = Self { enabled: fields.require_bool("enabled")?, until: take_until(fields)? };
-        change.until.map_or(Ok(()), |until| until.require_after(now))?;
-        Ok(change)
     }
 }
 

@@ -1,14 +1,13 @@
-//! A change to one rule, from a separate request or from a bulk request.
+//! A change to one rule.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use super::body::{reject_unknown_fields, require_actions};
+use super::body::require_actions;
 use super::{
     Action, EnabledChange, NewRule, NewRuleLimits, RuleDocument, RuleError, RuleId, RulePosition,
     RuleRef, RuleScope,
 };
-use crate::json::{Fields, Location};
+use crate::json::Fields;
 
 /// A valid change. Whether it can be applied depends on the user's rules.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +37,7 @@ pub struct PutTarget {
 impl PutTarget {
     /// Creates the target from the path and the query string of a `PUT` request for a rule.
     pub fn new(rule: RuleRef, query: Vec<(String, String)>) -> Result<Self, RuleError> {
-        let mut target = Self::without_position(rule)?;
+        let mut target = Self { id: rule.id.parse()?, rule, before: None, after: None };
         for (name, id) in query {
             let neighbour = match name.as_str() {
                 "before" => &mut target.before,
@@ -51,10 +50,6 @@ impl PutTarget {
         }
         Ok(target)
     }
-
-    fn without_position(rule: RuleRef) -> Result<Self, RuleError> {
-        Ok(Self { id: rule.id.parse()?, rule, before: None, after: None })
-    }
 }
 
 impl RuleChange {
@@ -66,7 +61,7 @@ impl RuleChange {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let new_rule = NewRule::parse(target.rule.kind, body, limits, now)?;
-        Ok(Self::new_put(target, new_rule))
+        Ok(Self { rule: target.rule.clone(), operation: Operation::Put(Box::new((target, new_rule))) })
     }
 
     /// Creates the change of a `DELETE` request for a rule.
@@ -87,59 +82,6 @@ impl RuleChange {
     ) -> Result<Self, RuleError> {
         let actions = require_actions(&mut Fields::parse(body)?)?;
         Ok(Self { rule, operation: Operation::SetActions(actions, limits) })
-    }
-
-    /// Reads a change in a bulk request:
-    /// `{"op":"put","kind":"room","rule_id":"!a:b","rule":{…}}`.
-    pub(super) fn from_json(
-        change: Value,
-        limits: NewRuleLimits,
-        now: Timestamp,
-    ) -> Result<Self, RuleError> {
-        let mut fields = Fields::new(change, Location::Part("the change"))?;
-        let op = fields.require_string("op")?;
-        let scope = match fields.take_string("scope")? {
-            Some(scope) => scope.parse()?,
-            None => RuleScope::Global,
-        };
-        let kind = fields.require_string("kind")?.parse()?;
-        let rule = RuleRef::new(scope, kind, fields.require_string("rule_id")?)?;
-        let (operation, known_fields) = match op.as_str() {
-            "put" => {
-                let mut target = PutTarget::without_position(rule)?;
-                let body = fields.require("rule")?;
-                if !body.is_object() {
-                    return Err(fields.wrong_type("rule", "a JSON object").into());
-                }
-                let new_rule = NewRule::from_json(kind, body, limits, now)
-                    .map_err(|error| error.at_path("rule"))?;
-                target.before = fields.take_string("before")?;
-                target.after = fields.take_string("after")?;
-                reject_unknown_fields(fields, "op, scope, kind, rule_id, rule, before and after")?;
-                return Ok(Self::new_put(target, new_rule));
-            }
-            "delete" => (Operation::Delete, "op, scope, kind and rule_id"),
-            "set_enabled" => {
-                let change = EnabledChange::from_fields(&mut fields, now)?;
-                let known_fields = "op, scope, kind, rule_id, enabled and until";
-                (Operation::SetEnabled(change), known_fields)
-            }
-            "set_actions" => {
-                let actions = require_actions(&mut fields)?;
-                let known_fields = "op, scope, kind, rule_id and actions";
-                (Operation::SetActions(actions, limits), known_fields)
-            }
-            _ => {
-                let expected = "put, delete, set_enabled or set_actions";
-                return Err(RuleError::InvalidValue { field: "op", expected });
-            }
-        };
-        reject_unknown_fields(fields, known_fields)?;
-        Ok(Self { rule, operation })
-    }
-
-    fn new_put(target: PutTarget, new_rule: NewRule) -> Self {
-        Self { rule: target.rule.clone(), operation: Operation::Put(Box::new((target, new_rule))) }
     }
 
     /// Returns the scope of the rule, whose document the change applies to.

@@ -72,8 +72,6 @@ pub enum RuleError {
     RuleTooLarge(usize),
     #[error("another rule of this kind has the same rule_id; delete one of them")]
     DuplicateRule,
-    #[error("a request may have at most {0} changes; send several requests")]
-    TooManyChanges(usize),
     #[error(transparent)]
     Scope(#[from] UnknownScope),
     #[error(transparent)]
@@ -85,8 +83,6 @@ pub enum RuleError {
     UnknownField { path: String, known_fields: &'static str },
     #[error("{path}: {error}")]
     AtPath { path: String, error: Box<Self> },
-    #[error("changes[{index}]: {error}")]
-    InChange { index: usize, error: Box<Self> },
     #[error("there is no {kind} rule {id:?}")]
     NoSuchRule { kind: RuleKind, id: String },
     #[error("{0:?} is a built-in rule and cannot be deleted; disable it instead")]
@@ -113,21 +109,11 @@ impl RuleError {
         Self::AtPath { path: path.to_owned(), error: Box::new(self) }
     }
 
-    /// Adds the index of the change that caused the error.
-    pub(super) fn in_change(self, index: usize) -> Self {
-        Self::InChange { index, error: Box::new(self) }
-    }
-
-    /// Returns the index of the change that is rejected, if the request has a list of changes.
-    pub fn change_index(&self) -> Option<usize> {
-        if let Self::InChange { index, .. } = self { Some(*index) } else { None }
-    }
-
     /// Returns the error code of the response.
     pub fn code(&self) -> MatrixErrorCode {
         match self {
             Self::Json(error) => error.into(),
-            Self::AtPath { error, .. } | Self::InChange { error, .. } => error.code(),
+            Self::AtPath { error, .. } => error.code(),
             Self::UnknownField { .. } => MatrixErrorCode::BadJson,
             Self::UnknownAction(_)
             | Self::InvalidMemberCount(_)
@@ -154,7 +140,6 @@ impl RuleError {
             Self::NoSuchRule { .. } | Self::BuiltinDeletion(_) => MatrixErrorCode::NotFound,
             Self::TooManyRules(_)
             | Self::TooManyBytes(_)
-            | Self::TooManyChanges(_)
             | Self::RuleTooLarge(_) => MatrixErrorCode::TooLarge,
         }
     }

@@ -110,7 +110,7 @@ impl EvaluateRequest {
     ) -> Result<(Self, RemainingFields), RuleError> {
         let mut members = Vec::new();
         let body_without_members =
-            json::parse_streamed(body, json::MAX_DEPTH, "members", |index, value| {
+            json::parse_streamed(body, "members", |index, value| {
                 let location = Location::Item("members", index);
                 let mut fields = Fields::new(value, location)?;
                 on_member(&mut fields, location)?;

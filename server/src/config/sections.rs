@@ -24,8 +24,8 @@ pub struct RuleSettings {
     /// Maximum size of an account's stored rules, in bytes.
     #[default(1024 * 1024)]
     pub max_bytes: usize,
-    /// Maximum size of a request body, in bytes; twice that for explain requests. Bulk changes and
-    /// imports may be larger by twice `max_bytes`.
+    /// Maximum size of a request body, in bytes; twice that for explain requests. Imports
+    /// may be larger by twice `max_bytes`.
     #[default(64 * 1024)]
     #[serde(skip)]
     pub max_body_bytes: usize,
@@ -42,9 +42,9 @@ impl RuleSettings {
         NewRuleLimits { conditions: MAX_CONDITIONS, bytes: self.max_body_bytes }
     }
 
-    /// Returns the maximum body size of a bulk change or an import, in bytes: enough for all rules
-    /// that an account may store, with whitespace.
-    pub fn max_bulk_bytes(&self) -> usize {
+    /// Returns the maximum body size of an import, in bytes: enough for all rules that an account
+    /// may store, with whitespace.
+    pub fn max_import_bytes(&self) -> usize {
         self.max_bytes.saturating_mul(2).saturating_add(self.max_body_bytes)
     }
 }

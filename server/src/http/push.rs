@@ -1,6 +1,5 @@
 //! The push rules API: reading and writing rules, and evaluating events against them.
 
-pub(super) mod bulk;
 pub(super) mod evaluate;
 pub(super) mod explain;
 mod member_evaluation;
@@ -8,4 +7,5 @@ pub(super) mod notifications;
 pub(super) mod notify;
 pub(super) mod path;
 pub(super) mod read;
+pub(super) mod replace;
 pub(super) mod write;

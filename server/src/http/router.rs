@@ -21,7 +21,7 @@ use super::layer::cors::Cors;
 use super::matrix::{self, login, pushers, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
 use super::push::{
-    bulk, evaluate, explain, notifications as notifications_api, notify, path, read, write,
+    evaluate, explain, notifications as notifications_api, notify, path, read, replace, write,
 };
 use super::{assets, front, gateway, health, metrics, openapi, well_known};
 use crate::app::AppState;
@@ -217,9 +217,8 @@ fn matrix_area_router(segment: &str) -> AreaRouter {
         area = area
             .route(&full_path("/pushrules/explain"), post(explain::explain))
             .route(&full_path("/pushrules/export"), get(read::export_rulesets))
-            .route(&full_path("/pushrules/import"), post(bulk::import_rulesets))
-            .route(&full_path("/pushrules/reset"), post(bulk::reset_rulesets))
-            .route(&full_path("/pushrules/bulk"), post(bulk::change_rules))
+            .route(&full_path("/pushrules/import"), post(replace::import_rulesets))
+            .route(&full_path("/pushrules/reset"), post(replace::reset_rulesets))
             .route(&full_path("/versions"), get(matrix::versions))
             .route(&full_path("/login"), get(login::get_login_flows).post(login::login))
             .route(&full_path("/register"), post(register::register))

@@ -1,6 +1,6 @@
 //! Tests of changes to one rule.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::json as strict_json;

@@ -170,11 +170,6 @@ impl IntoResponse for MatrixError {
         let mut body = json!({ "errcode": errcode, "error": self.to_string() });
         match &self {
             Self::UnknownToken => body["soft_logout"] = false.into(),
-            Self::Rule(error) => {
-                if let Some(index) = error.change_index() {
-                    body["change"] = index.into();
-                }
-            }
             Self::IncompleteStages { session, is_unknown_stage } => {
                 let flows = json!([{ "stages": [STAGE_DUMMY] }]);
                 let mut stages = json!({ "flows": flows, "params": {}, "session": session });

@@ -88,7 +88,6 @@ const CLIENT_ROUTES: [&str; 28] = [
     "/pushrules/export",
     "/pushrules/import",
     "/pushrules/reset",
-    "/pushrules/bulk",
     "/pushrules/device/",
     "/pushrules/{scope}/",
     "/pushrules/{scope}/{kind}/",

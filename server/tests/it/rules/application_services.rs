@@ -58,11 +58,6 @@ async fn an_application_service_acts_for_a_user_in_its_namespace() {
     for (path, body) in [
         ("import", export),
         ("reset", json!({})),
-        (
-            "bulk",
-            json!({ "changes": [{ "op": "set_enabled", "kind": "override",
-            "rule_id": ".m.rule.master", "enabled": true }] }),
-        ),
     ] {
         let response = bridge.post_rules(&format!("{path}{user_query}"), &body).await;
         assert_eq!(response.expect_json(StatusCode::OK), json!({}), "{path}");

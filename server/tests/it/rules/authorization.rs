@@ -55,7 +55,6 @@ async fn every_endpoint_under_every_prefix_requires_a_token() {
         "GET pushrules/export",
         "POST pushrules/import",
         "POST pushrules/reset",
-        "POST pushrules/bulk",
         "GET user/@alice:ring.example/account_data/m.push_rules",
     ];
     for segment in ["_service", "_matrix"] {

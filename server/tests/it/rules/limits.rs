@@ -126,7 +126,6 @@ async fn a_rate_limited_request_changes_nothing() {
         ("DELETE global/room/a", String::new()),
         ("POST import", json!({ "global": {} }).to_string()),
         ("POST reset", String::new()),
-        ("POST bulk", json!({ "changes": [] }).to_string()),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
         let response = alice.send(&format!("{method} {}", pushrules_path(path)), body).await;

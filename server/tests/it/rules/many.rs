@@ -1,7 +1,6 @@
-//! Requests that change or return many rules: bulk changes, export, import and reset.
+//! Requests that replace or return many rules: export, import and reset.
 
 mod access;
-mod bulk;
 mod limits;
 mod malformed;
 mod reset;
@@ -14,15 +13,9 @@ use super::{KINDS, minimal_rule, pushrules_path};
 use crate::support::{TestClient, TestResponse};
 
 impl TestClient {
-    /// Posts to an endpoint for many rules, such as `bulk`.
+    /// Posts to an endpoint for many rules, such as `import`.
     pub(super) async fn post_rules(&self, path: &str, body: &Value) -> TestResponse {
         self.send(&format!("POST {}", pushrules_path(path)), body.to_string()).await
-    }
-
-    /// Makes changes, which must succeed with `{}`.
-    async fn change_rules(&self, changes: &Value) {
-        let response = self.post_rules("bulk", &json!({ "changes": changes })).await;
-        assert_eq!(response.expect_json(StatusCode::OK), json!({}), "{changes}");
     }
 
     /// Returns the export without its time.
@@ -37,14 +30,6 @@ impl TestClient {
         let response = self.post_rules("import", body).await;
         assert_eq!(response.expect_json(StatusCode::OK), json!({}));
     }
-}
-
-fn put_change(scope: &str, id: &str) -> Value {
-    json!({ "op": "put", "scope": scope, "kind": "room", "rule_id": id, "rule": minimal_rule("room") })
-}
-
-fn delete_change(id: &str) -> Value {
-    json!({ "op": "delete", "kind": "room", "rule_id": id })
 }
 
 /// Adds rules of all kinds to two scopes, and changes built-in rules.

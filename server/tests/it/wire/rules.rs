@@ -96,16 +96,6 @@ async fn responses_to_writes_match_their_snapshot() {
         ("disable a rule", "PUT global/room/a/enabled", "false"),
         ("change its actions", "PUT global/room/a/actions", r#"{"actions":["notify"]}"#),
         ("delete a rule", "DELETE global/room/a", ""),
-        (
-            "make several changes",
-            "POST bulk",
-            r#"{"changes":[{"op":"put","kind":"room","rule_id":"a","rule":{"actions":[]}}]}"#,
-        ),
-        (
-            "a rejected change",
-            "POST bulk",
-            r#"{"changes":[{"op":"delete","kind":"room","rule_id":"b"}]}"#,
-        ),
         ("import rules", "POST import", r#"{"global":{"room":[{"rule_id":"a","actions":[]}]}}"#),
         ("an invalid import", "POST import", r#"{"global":{"room":[{"rule_id":"a"}]}}"#),
         ("reset all rules", "POST reset", "{}"),

@@ -1,98 +1,13 @@
-//! Limits on the number and size of changes, imported rules and bodies.
+//! Limits on the number and size of imported rules, and on bodies.
 
 use axum::body::Body;
-use axum::http::StatusCode;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{add_rules, delete_change, put_change};
+use super::add_rules;
 use crate::rules::{pushrules_path, start_unlimited};
 use crate::support::Service;
 use crate::support::service::config_with;
-
-#[tokio::test]
-async fn the_number_of_rules_is_checked_after_all_changes() {
-    let low_limits = config_with(|config| {
-        config.limits.mode = belfry::config::RateLimitMode::Off;
-        config.rules.max_rules = 3;
-    });
-    let service = Service::start_with(low_limits).await;
-    let alice = service.user_client("alice").await;
-    alice
-        .change_rules(&json!([
-            put_change("global", "a"),
-            put_change("global", "b"),
-            put_change("device/p", "c")
-        ]))
-        .await;
-    let rules_before = alice.get(&pushrules_path("")).await.text;
-    let response =
-        alice.post_rules("bulk", &json!({ "changes": [put_change("global", "d")] })).await;
-    let expected = json!({
-        "errcode": "M_TOO_LARGE", "error": "an account may have at most 3 rules; delete some",
-    });
-    assert_eq!((response.status, response.json()), (413, expected));
-    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
-    alice.change_rules(&json!([put_change("global", "d"), delete_change("a")])).await;
-    alice.change_rules(&json!([delete_change("b"), put_change("device/q", "e")])).await;
-    assert_eq!(alice.user_rule_ids("global/room/").await, ["d"]);
-}
-
-#[tokio::test]
-async fn a_request_may_have_a_thousand_changes() {
-    let service = start_unlimited().await;
-    let alice = service.user_client("alice").await;
-    let put_changes = |count: usize| -> Vec<Value> {
-        (0..count)
-            .map(|number| put_change("global", &format!("!room_{number}:ring.example")))
-            .collect()
-    };
-    let thousand_changes = json!({ "changes": put_changes(1000) });
-    assert!(
-        thousand_changes.to_string().len() > 64 * 1024,
-        "the body is larger than that of a single rule may be"
-    );
-    assert_eq!(
-        alice.post_rules("bulk", &thousand_changes).await.expect_json(StatusCode::OK),
-        json!({})
-    );
-    assert_eq!(alice.user_rule_ids("global/room/").await.len(), 1000);
-    let response = alice.post_rules("bulk", &json!({ "changes": put_changes(1001) })).await;
-    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
-    // An account with the maximum number of rules can still change them.
-    let disable_change = |number: usize| {
-        json!({ "op": "set_enabled", "kind": "room", "enabled": false,
-            "rule_id": format!("!room_{number}:ring.example") })
-    };
-    alice.change_rules(&(0..1000).map(disable_change).collect()).await;
-    let rules = alice.get_rules("global/room/").await;
-    assert!(rules.as_array().unwrap().iter().all(|rule| rule["enabled"] == false));
-}
-
-#[tokio::test]
-async fn a_rule_in_a_bulk_change_has_the_limits_of_a_single_request() {
-    let service = start_unlimited().await;
-    let alice = service.user_client("alice").await;
-    let put_with_rule = |rule: Value| {
-        let mut change = put_change("global", "a");
-        change["rule"] = rule;
-        json!({ "changes": [change] })
-    };
-    let condition = json!({ "kind": "contains_display_name" });
-    for (rule, status, errcode) in [
-        (json!({ "actions": [], "x": "x".repeat(64 * 1024) }), 413, "M_TOO_LARGE"),
-        (json!({ "actions": [], "conditions": vec![condition; 65] }), 400, "M_INVALID_PARAM"),
-    ] {
-        let response = alice.post_rules("bulk", &put_with_rule(rule)).await;
-        assert_eq!(response.status_and_errcode(), (status, errcode.into()));
-        assert_eq!(response.json()["change"], 0);
-    }
-    alice
-        .change_rules(
-            &put_with_rule(json!({ "actions": [], "x": "x".repeat(63 * 1024) }))["changes"],
-        )
-        .await;
-}
 
 #[tokio::test]
 async fn a_rule_that_was_accepted_is_exported_and_imported() {
@@ -111,10 +26,6 @@ async fn a_rule_that_was_accepted_is_exported_and_imported() {
     alice.put_rule_ok(growing_path, &rule_with_size(60 * 1024)).await;
     let actions = |count: usize| json!({ "actions": vec!["notify"; count] });
     let response = alice.put_rule(&format!("{growing_path}/actions"), &actions(1000)).await;
-    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
-    let set_actions = json!({ "changes": [{ "op": "set_actions", "kind": "room", "rule_id": "a",
-        "actions": vec!["notify"; 1000] }] });
-    let response = alice.post_rules("bulk", &set_actions).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     alice.put_rule_ok(&format!("{growing_path}/actions"), &actions(10)).await;
 
@@ -220,8 +131,6 @@ async fn an_account_can_send_one_large_body_at_a_time() {
     assert_eq!(response.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
     assert_eq!(response.header("retry-after"), "1");
     bob.import(&large_import).await;
-    alice.change_rules(&json!([])).await;
-
     sender.send(Ok(Bytes::from_static(b"{\"global\":"))).await.unwrap();
     sender.send(Ok(Bytes::from_static(b"{}}"))).await.unwrap();
     drop(sender);

@@ -1,11 +1,11 @@
-//! Handlers of requests that change many rules together. All of the changes are stored, or none.
+//! Handlers of requests that replace rulesets: all of them, or none if one is invalid.
 
 use std::sync::Arc;
 
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use belfry_core::rules::body::parse_reset_scope;
-use belfry_core::rules::{RuleAccess, RuleChanges, RuleError, UserRuleDocuments, read_import};
+use belfry_core::rules::{RuleAccess, RuleError, UserRuleDocuments, read_import};
 use bytes::Bytes;
 
 use crate::app::AppState;
@@ -13,18 +13,6 @@ use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
 use crate::http::json::JsonBytes;
-
-/// `POST …/pushrules/bulk`: makes a list of changes.
-pub(crate) async fn change_rules(
-    State(state): State<Arc<AppState>>,
-    requester: Requester,
-    request: Request,
-) -> Result<JsonBytes, MatrixError> {
-    let limits = state.config.rules.new_rule_limits();
-    let now = requester.now;
-    let parse = move |body: &[u8]| RuleChanges::parse(body, limits, now);
-    change_rulesets(&state, &requester, request, parse, RuleChanges::apply).await
-}
 
 /// `POST …/pushrules/import`: replaces the rules of all scopes with those of an export.
 pub(crate) async fn import_rulesets(
@@ -37,7 +25,6 @@ pub(crate) async fn import_rulesets(
     let parse = move |body: &[u8]| read_import(body, limits, now);
     change_rulesets(&state, &requester, request, parse, |imported, documents| {
         documents.replace_all(imported);
-        Ok(())
     })
     .await
 }
@@ -54,7 +41,6 @@ pub(crate) async fn reset_rulesets(
             Some(scope) => documents.reset(scope),
             None => documents.reset_all(),
         }
-        Ok(())
     })
     .await
 }
@@ -66,7 +52,7 @@ async fn change_rulesets<T: Send + Sync + 'static>(
     requester: &Requester,
     request: Request,
     parse: impl FnOnce(&[u8]) -> Result<T, RuleError> + Send + 'static,
-    apply: fn(&T, &mut UserRuleDocuments<'_>) -> Result<(), RuleError>,
+    apply: fn(&T, &mut UserRuleDocuments<'_>),
 ) -> Result<JsonBytes, MatrixError> {
     requester.require_access(RuleAccess::Write)?;
     let Requester { account_id, now, .. } = *requester;
@@ -78,7 +64,7 @@ async fn change_rulesets<T: Send + Sync + 'static>(
     // JSON.
     let _large_body =
         if is_small { None } else { Some(state.large_body_slots.acquire(account_id)?) };
-    let max_bytes = if is_small { max_small_bytes } else { rules.max_bulk_bytes() };
+    let max_bytes = if is_small { max_small_bytes } else { rules.max_import_bytes() };
     let FullBody(body) = FullBody::read_at_most(max_bytes, request, state).await?;
     let parsed_body = if body.len() <= max_small_bytes {
         parse(&body)?
@@ -89,7 +75,10 @@ async fn change_rulesets<T: Send + Sync + 'static>(
     };
     state
         .rule_writer
-        .change_documents(account_id, now, move |documents| apply(&parsed_body, documents))
+        .change_documents(account_id, now, move |documents| {
+            apply(&parsed_body, documents);
+            Ok(())
+        })
         .await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")))
 }
