@@ -109,7 +109,8 @@ pub(crate) async fn add_event(arguments: &QueueArguments) -> Result<(), Box<dyn 
     };
     let deliveries: Vec<NewDelivery> = receivers.iter().map(delivery).collect();
     let content = seal_message(&key, &id, &Message::Event(event));
-    let delivery_count = store.enqueue(&NewMessage { id, content }, &deliveries, now).await?;
+    let delivery_count =
+        store.enqueue(&NewMessage { id, content }, &deliveries, now).await?.new.len();
     println!("{delivery_count}");
     Ok(())
 }

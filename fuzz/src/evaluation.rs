@@ -94,7 +94,7 @@ pub fn check_input(input: &[u8]) {
         .map(|(rules, member)| evaluate_single(rules, &request, &event, member.member()))
         .collect();
     let room_members: Vec<(&str, Member<'_>)> =
-        evaluate_request.members.iter().map(|member| (&*member.user_id, member.member())).collect();
+        evaluate_request.members.iter().map(|member| (&*member.id, member.member())).collect();
     assert_eq!(room_members[0].1, request.member());
 
     check_index(&indexed_rules, &evaluate_request, &room_members, &single_evaluations);
@@ -236,7 +236,7 @@ fn check_response(
         &members.evaluate(&request.event, &request.room, NOW, &mut RequestWorkBudget::default()),
         &positions,
     );
-    let response = json::parse(&response.to_json(|position| room_members[position].0, None))
+    let response = json::parse(&response.to_json(|position| room_members[position].0))
         .expect("a response is JSON");
     let groups = response["groups"].as_array().expect("a response has groups");
     let user_counts = groups.iter().filter_map(|group| group["users"].as_array()).map(Vec::len);

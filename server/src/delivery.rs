@@ -1,17 +1,18 @@
 //! Delivery of notifications to devices: the keys of this installation, its queue and its worker.
 
+mod backlog;
 pub mod event_delivery;
 pub(crate) mod outgoing;
 pub(crate) mod registration;
 pub mod test_message;
 
-use std::collections::HashMap;
 use std::error::Error;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use belfry_core::push::address::PushAddressPolicy;
+use belfry_core::secret::Sha256Digest;
 use belfry_delivery::outbound::{OutboundClient, OutboundOptions};
 use belfry_delivery::sender::Sender;
 use belfry_delivery::vapid_keys::{LoadKeysError, VapidKeys};
@@ -21,9 +22,11 @@ use belfry_runtime::clock::Clock;
 use belfry_runtime::file_access::describe_file_error;
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{Database, QueueStatus, Store, StoreError, StoredReceiver};
+use belfry_store::{Database, Store, StoreError, StoredReceiver};
 use jiff::Timestamp;
+use tokio::sync::Semaphore;
 
+use self::backlog::{Backlog, QueueFull};
 use self::outgoing::{DeliveryTarget, OutgoingMessage};
 use self::test_message::{TestText, enqueue_test};
 use crate::config::Config;
@@ -31,6 +34,9 @@ use crate::config::Config;
 /// What to do if the sealing key is missing although the database has data that it sealed.
 const LOST_KEY_ADVICE: &str = "the database has secrets that it sealed, so put a copy of the file back; if there is none, \
      create a key with `belfry key new` and run `belfry push key new --replace-lost-key`";
+
+/// Maximum number of targets of a message. Each takes up to 1 KiB of memory until it is stored.
+pub(crate) const MAX_TARGETS: usize = 100_000;
 
 /// Delivers notifications to devices. Exists only if `push.contact` is set.
 pub struct Delivery {
@@ -40,28 +46,26 @@ pub struct Delivery {
     pub addresses: PushAddressPolicy,
     /// Sends the messages in the queue.
     pub worker: Arc<Worker>,
-    /// Maximum number of waiting deliveries; at most half of them for one origin.
-    max_waiting: u64,
-    backlog: Mutex<Backlog>,
-}
-
-/// The waiting deliveries of all nodes when they were last counted, and those that this node has
-/// accepted since then.
-#[derive(Debug, Default)]
-struct Backlog {
-    status: QueueStatus,
-    by_origin: HashMap<String, u64>,
+    backlog: Backlog,
+    /// One permit for each target whose delivery may be stored at the same time.
+    stored_targets: Semaphore,
 }
 
 /// The reason why a message was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum EnqueueError {
-    /// Too many deliveries are waiting.
+    /// Too many deliveries are waiting, or being stored.
     #[error("too many messages are waiting to be delivered")]
     QueueFull,
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<QueueFull> for EnqueueError {
+    fn from(QueueFull: QueueFull) -> Self {
+        Self::QueueFull
+    }
 }
 
 impl Delivery {
@@ -114,8 +118,8 @@ impl Delivery {
             keys,
             addresses,
             worker,
-            max_waiting: config.push.max_waiting as u64,
-            backlog: Mutex::default(),
+            backlog: Backlog::new(config.push.max_waiting as u64),
+            stored_targets: Semaphore::new(2 * MAX_TARGETS),
         };
         delivery.count_backlog(store).await?;
         Ok(Some(delivery))
@@ -144,10 +148,24 @@ impl Delivery {
         if targets.is_empty() {
             return Ok(0);
         }
-        self.reserve(&mut targets)?;
-        let accepted = message.enqueue(store, &self.sealing_key, targets, now).await?;
+        let permits = u32::try_from(targets.len()).unwrap_or(u32::MAX);
+        let _permits = self.stored_targets.try_acquire_many(permits).map_err(|_| QueueFull)?;
+        let mut repeated = 0;
+        if !self.backlog.has_space_for(&targets) {
+            // A repeated request needs no space.
+            let keys: Vec<Sha256Digest> =
+                targets.iter().map(|target| message.dedup_key(target)).collect();
+            let stored_keys = store.stored_deliveries(&keys).await?;
+            repeated = stored_keys.len();
+            let mut keys = keys.iter();
+            targets.retain(|_| keys.next().is_some_and(|key| !stored_keys.contains(key)));
+        }
+        self.backlog.reserve(&mut targets)?;
+        let (accepted, not_added) =
+            message.enqueue(store, &self.sealing_key, &targets, now).await?;
+        self.backlog.release(not_added.into_iter());
         self.worker.wake();
-        Ok(accepted)
+        Ok(repeated + accepted)
     }
 
     /// Sends a test to a receiver. Returns the test's event id in the delivery log; `None` if the
@@ -164,58 +182,14 @@ impl Delivery {
         Ok(event_id)
     }
 
-    /// Rejects a number of targets that exceeds the size of the queue.
-    pub(crate) fn check_target_count(&self, count: usize) -> Result<(), EnqueueError> {
-        if count as u64 > self.max_waiting {
-            return Err(EnqueueError::QueueFull);
-        }
-        Ok(())
-    }
-
-    /// Reserves space in the queue for these targets, or returns `QueueFull`. Those whose origin
-    /// has no space are removed, so that a dead push service affects only its own devices.
-    fn reserve(&self, targets: &mut Vec<DeliveryTarget>) -> Result<(), EnqueueError> {
-        let mut backlog = self.lock_backlog();
-        let Backlog { status, by_origin } = &mut *backlog;
-        let mut new_by_origin: HashMap<String, u64> = HashMap::new();
-        targets.retain(|DeliveryTarget { origin, .. }| {
-            let new_count = new_by_origin.entry(origin.clone()).or_default();
-            let waiting = by_origin.get(origin).copied().unwrap_or_default() + *new_count;
-            let has_space = waiting < self.max_waiting.div_ceil(2);
-            *new_count += u64::from(has_space);
-            has_space
-        });
-        let count = targets.len() as u64;
-        if status.waiting + count > self.max_waiting {
-            return Err(EnqueueError::QueueFull);
-        }
-        status.waiting += count;
-        for (origin, new_count) in new_by_origin {
-            *by_origin.entry(origin).or_default() += new_count;
-        }
-        Ok(())
-    }
-
     /// Counts the waiting deliveries. Call it regularly.
     pub async fn count_backlog(&self, store: &Store) -> Result<(), StoreError> {
-        let status = store.queue_status().await?;
-        // Origins with a small share of the queue do not count individually.
-        let min_backlog = i64::try_from(self.max_waiting.div_ceil(1000)).unwrap_or(i64::MAX);
-        let origin_backlogs = store.lane_backlogs(min_backlog).await?.into_iter();
-        let by_origin = origin_backlogs
-            .map(|backlog| (backlog.origin, u64::try_from(backlog.waiting).unwrap_or_default()))
-            .collect();
-        *self.lock_backlog() = Backlog { status, by_origin };
-        Ok(())
+        self.backlog.count(store).await
     }
 
     /// Writes the metrics of the attempts and of the queue.
     pub fn write_metrics(&self, out: &mut Exposition) {
-        self.worker.metrics.write(self.lock_backlog().status, out);
-    }
-
-    fn lock_backlog(&self) -> std::sync::MutexGuard<'_, Backlog> {
-        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
+        self.worker.metrics.write(self.backlog.status(), out);
     }
 }
 

@@ -44,6 +44,7 @@ pub use self::oauth::tokens::NewToken;
 pub use self::push::deliveries::{
     AttemptRecord, ClaimedDelivery, DeliveryKey, DeliveryOutcome, DeliveryResult, LaneBacklog,
     LoggedDelivery, MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus,
+    StoredDeliveries,
 };
 pub use self::push::lanes::Lane;
 pub use self::push::receiver_list::{ListedReceiver, ReceiverOwner};

@@ -171,6 +171,26 @@ impl DeliveryDetails {
 }
 
 impl Message {
+    /// Returns the kind.
+    pub fn kind(&self) -> MessageKind {
+        match self {
+            Self::Event(_) => MessageKind::Event,
+            Self::Notification(_) => MessageKind::Notification,
+            Self::Ack { .. } => MessageKind::Ack,
+            Self::Test { .. } => MessageKind::Test,
+        }
+    }
+
+    /// Returns the id of the event or notification in the delivery log.
+    pub fn event_id(&self) -> String {
+        match self {
+            Self::Event(event) => event.event_id.clone(),
+            Self::Notification(notification) => notification.id.to_string(),
+            Self::Ack { .. } => "ack".to_owned(),
+            Self::Test { id, .. } => id.clone(),
+        }
+    }
+
     /// Returns the body of a request to a push gateway; `None` if push gateways do not get this
     /// message. `set_at` is the time at which the pusher was set.
     pub fn gateway_body(

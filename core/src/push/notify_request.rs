@@ -135,8 +135,8 @@ impl AccountName {
     }
 }
 
-/// Parses a decimal number without a sign.
-fn parse_id(text: &str) -> Option<i64> {
+/// Parses the id of an account or notification: a decimal number without a sign.
+pub fn parse_id(text: &str) -> Option<i64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 

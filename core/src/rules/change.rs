@@ -61,7 +61,10 @@ impl RuleChange {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let new_rule = NewRule::parse(target.rule.kind, body, limits, now)?;
-        Ok(Self { rule: target.rule.clone(), operation: Operation::Put(Box::new((target, new_rule))) })
+        Ok(Self {
+            rule: target.rule.clone(),
+            operation: Operation::Put(Box::new((target, new_rule))),
+        })
     }
 
     /// Creates the change of a `DELETE` request for a rule.

@@ -138,9 +138,9 @@ impl RuleError {
             | Self::RepeatedNeighbour
             | Self::ChangedMeanwhile { .. } => MatrixErrorCode::Unknown,
             Self::NoSuchRule { .. } | Self::BuiltinDeletion(_) => MatrixErrorCode::NotFound,
-            Self::TooManyRules(_)
-            | Self::TooManyBytes(_)
-            | Self::RuleTooLarge(_) => MatrixErrorCode::TooLarge,
+            Self::TooManyRules(_) | Self::TooManyBytes(_) | Self::RuleTooLarge(_) => {
+                MatrixErrorCode::TooLarge
+            }
         }
     }
 }

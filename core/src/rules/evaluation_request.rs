@@ -43,8 +43,8 @@ pub struct EvaluateRequest {
 /// A user in an [`EvaluateRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedMember {
-    /// The user id.
-    pub user_id: Box<str>,
+    /// The user id, or the id of an account on this server.
+    pub id: Box<str>,
     display_name: Option<Box<str>>,
     profile_tag: Option<ProfileTag>,
 }
@@ -91,8 +91,7 @@ impl EvaluateRequest {
     pub(crate) fn without_content(user_id: &str, mentions_user: bool) -> Self {
         let mentioned_users = mentions_user.then_some(user_id).into_iter().collect::<Vec<_>>();
         let event = json!({ "content": { "m.mentions": { "user_ids": mentioned_users } } });
-        let member =
-            RequestedMember { user_id: user_id.into(), display_name: None, profile_tag: None };
+        let member = RequestedMember { id: user_id.into(), display_name: None, profile_tag: None };
         Self {
             event: Event::from_value(event).expect("the JSON is an object"),
             room: Room::default(),
@@ -109,14 +108,13 @@ impl EvaluateRequest {
         mut on_member: impl FnMut(&mut Fields, Location) -> Result<(), RuleError>,
     ) -> Result<(Self, RemainingFields), RuleError> {
         let mut members = Vec::new();
-        let body_without_members =
-            json::parse_streamed(body, "members", |index, value| {
-                let location = Location::Item("members", index);
-                let mut fields = Fields::new(value, location)?;
-                on_member(&mut fields, location)?;
-                members.push(RequestedMember::from_fields(&mut fields)?);
-                Ok::<_, RuleError>(())
-            })?;
+        let body_without_members = json::parse_streamed(body, "members", |index, value| {
+            let location = Location::Item("members", index);
+            let mut fields = Fields::new(value, location)?;
+            on_member(&mut fields, location)?;
+            members.push(RequestedMember::from_fields(&mut fields)?);
+            Ok::<_, RuleError>(())
+        })?;
         let mut fields = Fields::new(body_without_members, Location::Body)?;
         if !fields.require("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
@@ -139,7 +137,7 @@ pub(crate) struct RemainingFields {
 impl RequestedMember {
     fn from_fields(fields: &mut Fields) -> Result<Self, RuleError> {
         Ok(Self {
-            user_id: fields.require_string("user_id")?.into(),
+            id: fields.require_string("user_id")?.into(),
             display_name: fields.take_string("display_name")?.map(Into::into),
             profile_tag: take_profile_tag(fields)?,
         })

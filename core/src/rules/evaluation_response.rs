@@ -83,13 +83,8 @@ impl EvaluationResponse {
     }
 
     /// Serializes the response. `user_id` returns the user id of the member at a position. Groups
-    /// are in the order in which they were first added. `accepted` is the number of messages that
-    /// will be delivered, in the response of `notify`.
-    pub fn to_json<'a>(
-        &'a self,
-        user_id: impl Fn(usize) -> &'a str,
-        accepted: Option<usize>,
-    ) -> Vec<u8> {
+    /// are in the order in which they were first added.
+    pub fn to_json<'a>(&'a self, user_id: impl Fn(usize) -> &'a str) -> Vec<u8> {
         let mut groups: Vec<_> = self.groups.iter().collect();
         groups.sort_unstable_by_key(|(_, group)| group.index);
         let mut json = br#"{"groups":["#.to_vec();
@@ -101,11 +96,7 @@ impl EvaluationResponse {
             let users = json::to_bytes(&users);
             json.extend([separator, result_without_brace, br#","users":"#, &users, b"}"].concat());
         }
-        json.push(b']');
-        if let Some(accepted) = accepted {
-            json.extend(format!(r#","accepted":{accepted}"#).bytes());
-        }
-        json.push(b'}');
+        json.extend(b"]}");
         json
     }
 }
@@ -149,8 +140,7 @@ mod tests {
             ),
             &[0],
         );
-        let response: Value =
-            serde_json::from_slice(&response.to_json(|_| "@ann:x", None)).unwrap();
+        let response: Value = serde_json::from_slice(&response.to_json(|_| "@ann:x")).unwrap();
         response["groups"][0].clone()
     }
 
@@ -224,8 +214,7 @@ mod tests {
         let sender_group =
             r#"{"notify":false,"rule":null,"actions":[],"tweaks":{},"users":["@ben:x"]}"#;
         let response_json = |includes_silent: bool| {
-            let json =
-                evaluate_in_batches(includes_silent).to_json(|position| USERS[position], None);
+            let json = evaluate_in_batches(includes_silent).to_json(|position| USERS[position]);
             String::from_utf8(json).unwrap()
         };
         assert_eq!(response_json(false), format!(r#"{{"groups":[{message_group}]}}"#));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_core::push::message::{DeliveryDetails, Message, MessageKind};
+use belfry_core::push::message::{DeliveryDetails, Message};
 use belfry_core::secret::Sha256Digest;
 use belfry_delivery::sealed::seal_message;
 use belfry_runtime::random;
@@ -45,43 +45,47 @@ impl From<&StoredReceiver> for DeliveryTarget {
 
 impl OutgoingMessage<'_> {
     /// Stores the message for these targets. Returns the number of its deliveries, including
-    /// those that an earlier request with the same deduplication keys has stored.
-    pub(crate) async fn enqueue(
+    /// those that an earlier request with the same deduplication keys has stored, and the targets
+    /// for which no delivery was added.
+    pub(crate) async fn enqueue<'a>(
         &self,
         store: &Store,
         sealing_key: &SealingKey,
-        targets: Vec<DeliveryTarget>,
+        targets: &'a [DeliveryTarget],
         now: Timestamp,
-    ) -> Result<usize, StoreError> {
-        let deliveries: Vec<NewDelivery> =
-            targets.into_iter().map(|target| self.to_delivery(target, now)).collect();
-        let mut accepted = 0;
-        for chunk in deliveries.chunks(MAX_DELIVERIES_PER_TRANSACTION) {
+    ) -> Result<(usize, Vec<&'a DeliveryTarget>), StoreError> {
+        let mut count = 0;
+        let mut not_added = Vec::new();
+        for chunk in targets.chunks(MAX_DELIVERIES_PER_TRANSACTION) {
+            let deliveries: Vec<NewDelivery> =
+                chunk.iter().map(|target| self.to_delivery(target, now)).collect();
             // Each chunk has a separate message, which is deleted with its last delivery.
             let id = random::hex_id();
             let content = seal_message(sealing_key, &id, &self.content);
-            accepted += store.enqueue(&NewMessage { id, content }, chunk, now).await?;
+            let stored = store.enqueue(&NewMessage { id, content }, &deliveries, now).await?;
+            count += stored.new.len() + stored.repeated;
+            let is_new = |delivery: &NewDelivery| stored.new.contains(&delivery.dedup_key);
+            let pairs = chunk.iter().zip(&deliveries);
+            not_added.extend(pairs.filter(|pair| !is_new(pair.1)).map(|(target, _)| target));
         }
-        Ok(accepted)
+        Ok((count, not_added))
     }
 
-    fn to_delivery(&self, target: DeliveryTarget, now: Timestamp) -> NewDelivery {
-        let (kind, event_id) = match &self.content {
-            Message::Event(event) => (MessageKind::Event, event.event_id.clone()),
-            Message::Notification(notification) => {
-                (MessageKind::Notification, notification.id.to_string())
-            }
-            Message::Ack { .. } => (MessageKind::Ack, "ack".to_owned()),
-            Message::Test { id, .. } => (MessageKind::Test, id.clone()),
-        };
-        let DeliveryTarget { account_id, receiver_id, details, .. } = target;
-        let key = json!([kind, self.source, event_id, account_id, receiver_id]);
+    /// Returns the key that recognises the delivery to this target if the request is repeated.
+    pub(crate) fn dedup_key(&self, target: &DeliveryTarget) -> Sha256Digest {
+        let kind = self.content.kind();
+        let event_id = self.content.event_id();
+        let key = json!([kind, self.source, event_id, target.account_id, target.receiver_id]);
+        Sha256Digest::compute(&key.to_string())
+    }
+
+    fn to_delivery(&self, target: &DeliveryTarget, now: Timestamp) -> NewDelivery {
         NewDelivery {
-            dedup_key: Sha256Digest::compute(&key.to_string()),
-            account_id,
-            receiver_id,
-            event_id,
-            details: DeliveryDetails { kind, ..details },
+            dedup_key: self.dedup_key(target),
+            account_id: target.account_id,
+            receiver_id: target.receiver_id,
+            event_id: self.content.event_id(),
+            details: DeliveryDetails { kind: self.content.kind(), ..target.details.clone() },
             expires_at: now.checked_add(self.ttl).unwrap_or(now),
         }
     }

@@ -34,7 +34,7 @@ pub async fn enqueue_test(
     let event_id = format!("test-{}", random::hex_id());
     let content = Message::Test { id: event_id.clone(), title: text.title, body: text.body };
     let message = OutgoingMessage { content, source: "", ttl: LIFETIME };
-    let stored =
-        message.enqueue(store, sealing_key, vec![DeliveryTarget::from(receiver)], now).await?;
-    Ok((stored > 0).then_some(event_id))
+    let target = DeliveryTarget::from(receiver);
+    let (stored_count, _) = message.enqueue(store, sealing_key, &[target], now).await?;
+    Ok((stored_count > 0).then_some(event_id))
 }

@@ -56,6 +56,15 @@ pub struct NewDelivery {
     pub expires_at: Timestamp,
 }
 
+/// The deliveries of a request that are stored now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredDeliveries {
+    /// The keys of those that the request has stored.
+    pub new: HashSet<Sha256Digest>,
+    /// The number of those that were stored before.
+    pub repeated: usize,
+}
+
 impl FromValue for DeliveryDetails {
     fn from_value(value: Value) -> Option<Self> {
         // A delivery must not block its lane because its details cannot be read.
@@ -66,14 +75,13 @@ impl FromValue for DeliveryDetails {
 impl Store {
     /// Stores a message and its deliveries in one transaction. A delivery is omitted if its
     /// receiver may not get messages, if it was stored before, or if the receiver already had
-    /// [`MAX_WAITING_PER_RECEIVER`] waiting ones. Returns the number of deliveries that are stored
-    /// now, including those that were stored before.
+    /// [`MAX_WAITING_PER_RECEIVER`] waiting ones.
     pub async fn enqueue(
         &self,
         message: &NewMessage,
         deliveries: &[NewDelivery],
         now: Timestamp,
-    ) -> Result<usize, StoreError> {
+    ) -> Result<StoredDeliveries, StoreError> {
         let full_receivers = self.receivers_with_full_queue(deliveries).await?;
         // Ids are in the order of the receivers, so deliveries that are claimed together change
         // neighbouring rows.
@@ -114,18 +122,35 @@ impl Store {
             [id = message.id.as_str(), content = message.content.as_str(), now]
         );
         let inserted_rows = self.write(change.and(insert_message)).await?;
-        let inserted_keys: Vec<String> = read_rows(inserted_rows.into_iter().flatten().collect())?;
-        let inserted_keys: HashSet<String> = inserted_keys.into_iter().collect();
-        let mut omitted_keys: Vec<&str> = Vec::new();
-        for NewRow { dedup_key, delivery, .. } in &new_rows {
-            if inserted_keys.contains(dedup_key) {
+        let new_keys: Vec<Sha256Digest> = read_rows(inserted_rows.into_iter().flatten().collect())?;
+        let new: HashSet<Sha256Digest> = new_keys.into_iter().collect();
+        let mut omitted_keys = Vec::new();
+        for delivery in deliveries {
+            if new.contains(&delivery.dedup_key) {
                 self.new_rows.record(RowOwner::Deliveries(delivery.account_id));
             } else {
-                omitted_keys.push(dedup_key);
+                omitted_keys.push(delivery.dedup_key);
             }
         }
-        let stored_count = deliveries.len() - omitted_keys.len();
-        Ok(stored_count + self.count_stored_before(&omitted_keys).await?)
+        let repeated = self.stored_deliveries(&omitted_keys).await?.len();
+        Ok(StoredDeliveries { new, repeated })
+    }
+
+    /// Returns those of the deduplication keys whose deliveries are stored, waiting or finished.
+    pub async fn stored_deliveries(
+        &self,
+        keys: &[Sha256Digest],
+    ) -> Result<HashSet<Sha256Digest>, StoreError> {
+        let mut stored_keys = HashSet::new();
+        for chunk in keys.chunks(CHUNK_LEN) {
+            let select = list_sql!(
+                chunk,
+                "select dedup_key from deliveries where dedup_key in ({list})",
+                []
+            );
+            stored_keys.extend(read_rows::<Sha256Digest>(self.engine.read(select).await?)?);
+        }
+        Ok(stored_keys)
     }
 
     /// Returns the accounts and ids of receivers that have [`MAX_WAITING_PER_RECEIVER`] waiting
@@ -156,17 +181,6 @@ impl Store {
             }
         }
         Ok(full_receivers)
-    }
-
-    /// Returns the number of deliveries with these keys.
-    async fn count_stored_before(&self, keys: &[&str]) -> Result<usize, StoreError> {
-        let mut count = 0;
-        for chunk in keys.chunks(CHUNK_LEN) {
-            let select =
-                list_sql!(chunk, "select id from deliveries where dedup_key in ({list})", []);
-            count += self.engine.read(select).await?.len();
-        }
-        Ok(count)
     }
 }
 

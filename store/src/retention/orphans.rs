@@ -55,15 +55,15 @@ impl Store {
             let mut change = Change::unaudited([]);
             let mut tables = Vec::new();
             for DeletedOwner { kind, id } in &owners {
-                let deletions = match kind.as_str() {
-                    "account" => &DELETE_ACCOUNT_ROWS[..],
-                    _ => &DELETE_APP_ROWS,
+                let (deletions, invalidation) = match kind.as_str() {
+                    "account" => (&DELETE_ACCOUNT_ROWS[..], Invalidation::Account(*id)),
+                    _ => (&DELETE_APP_ROWS[..], Invalidation::App(*id)),
                 };
                 for (table, delete) in deletions {
                     change = change.and(Statement::new(delete, vec![(*id).into()]));
                     tables.push(*table);
                 }
-                change = change.invalidating(Invalidation::Rules(*id));
+                change = change.invalidating(invalidation);
             }
             for DeletedOwner { kind, id } in &owners {
                 change = change.and(sql!(

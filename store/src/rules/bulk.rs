@@ -1,4 +1,4 @@
-//! Bulk reads: account ids by name, and rulesets by account.
+//! Bulk reads: account ids by name, account names by id, and rulesets by account.
 
 use std::collections::HashMap;
 
@@ -50,6 +50,22 @@ impl Store {
             }
         }
         Ok(ids)
+    }
+
+    /// Returns the names of the enabled accounts with these ids, by id.
+    pub async fn account_names(&self, ids: &[i64]) -> Result<HashMap<i64, String>, StoreError> {
+        let mut names = HashMap::new();
+        for chunk in ids.chunks(CHUNK_LEN) {
+            let select = list_sql!(
+                chunk,
+                "select id, name from accounts where disabled_at is null and id in ({list})",
+                []
+            );
+            for mut row in self.engine.read(select).await? {
+                names.insert(row.take()?, row.take()?);
+            }
+        }
+        Ok(names)
     }
 
     /// Returns the rulesets of these accounts by account id, without the rules that have expired.

@@ -144,7 +144,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
                 "deliveries" => {
                     let now = timestamp(START);
                     let outcome = inserting_store.enqueue(&message("m"), &[delivery], now).await;
-                    assert_eq!(outcome.unwrap(), 1);
+                    assert_eq!(outcome.unwrap().new.len(), 1);
                 }
                 _ => {
                     let outcome =
@@ -198,6 +198,9 @@ async fn assert_orphans_are_swept_after_ten_minutes(database: TestDatabase) {
     let store = database.open().await;
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
+    // This account has the id of a deleted app.
+    store.add_account(&any_events(), &account(1, "carol")).await.unwrap();
+    let carols_rules = store.rulesets_for_accounts(&[1], timestamp(START)).await.unwrap();
     add_app(&store, &app(2, "other")).await;
     store
         .add_token(&any_events(), &NewToken { app_id: 2, ..token("of bob", Some(8)) })
@@ -225,6 +228,7 @@ async fn assert_orphans_are_swept_after_ten_minutes(database: TestDatabase) {
         assert_eq!(count_rows(&database, "deleted_owners").await, owners, "{minute}");
     }
     assert!(store.token(hashed_secret("of bob")).await.unwrap().is_some());
+    assert!(store.are_rulesets_current(1, carols_rules[&1].epoch), "only app 1 was deleted");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -63,7 +63,7 @@ fn a_notify_request_contains_the_evaluation_and_the_message() {
     assert_eq!((evaluation.room.member_count, evaluation.all), (Some(3), true));
     assert_eq!(evaluation.event.sender(), Some("@bob:x"));
     let members: Vec<(&str, Member<'_>)> =
-        evaluation.members.iter().map(|member| (&*member.user_id, member.member())).collect();
+        evaluation.members.iter().map(|member| (&*member.id, member.member())).collect();
     let ann = Member { display_name: Some("Ann"), profile_tag: None };
     let others = Member::default();
     assert_eq!(members, [("@ann:x", ann), ("@cat:x", others), ("@dan:x", others)]);
@@ -176,7 +176,7 @@ fn a_notification_is_evaluated_as_an_event_without_type_and_text() {
         let evaluation = parse_notification(&body).unwrap().evaluation(user);
         let expected = json!({ "content": { "m.mentions": { "user_ids": mentioned_users } } });
         assert_eq!(Some(evaluation.event.members()), expected.as_object());
-        let members: Vec<&str> = evaluation.members.iter().map(|member| &*member.user_id).collect();
+        let members: Vec<&str> = evaluation.members.iter().map(|member| &*member.id).collect();
         assert_eq!((members, evaluation.all), (vec![user], true));
     }
 }

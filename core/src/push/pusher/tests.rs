@@ -83,9 +83,12 @@ fn a_pusher_for_web_push_is_parsed_without_its_secret() {
 
 #[test]
 fn an_unknown_format_is_preserved_and_means_the_default() {
-    for (format, wants_event_id_only) in
-        [(json!("event_id_only"), true), (json!("full"), false), (json!(null), false), (json!(1), false)]
-    {
+    for (format, wants_event_id_only) in [
+        (json!("event_id_only"), true),
+        (json!("full"), false),
+        (json!(null), false),
+        (json!(1), false),
+    ] {
         let mut body = gateway_request();
         body["data"]["format"] = format.clone();
         let pusher = parse_new(&body).pusher;

@@ -98,7 +98,7 @@ fn an_actions_body_is_an_object_with_an_array() {
         ("{}", MissingParam),
         ("[]", BadJson),
         (r#"{"actions":{}}"#, BadJson),
-        (r#"{"action":[]}"#, BadJson),
+        (r#"{"action":[]}"#, MissingParam),
         (r#"{"actions":["ring"]}"#, InvalidParam),
         ("", MatrixErrorCode::NotJson),
     ] {

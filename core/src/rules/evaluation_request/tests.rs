@@ -50,7 +50,7 @@ fn an_evaluate_request_preserves_the_order_of_members() {
         ],
     }))
     .unwrap();
-    let user_ids: Vec<&str> = request.members.iter().map(|member| &*member.user_id).collect();
+    let user_ids: Vec<&str> = request.members.iter().map(|member| &*member.id).collect();
     assert_eq!(user_ids, ["@b:x", "@a:x"]);
     let member = Member { display_name: Some("B"), profile_tag: Some("phone") };
     assert_eq!(request.members[0].member(), member);

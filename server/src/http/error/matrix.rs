@@ -19,7 +19,7 @@ use crate::account_memory::unread_responses::TooManyUnreadResponses;
 use crate::auth::authentication::{AuthenticationError, SignUpError, VerifyError};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
-use crate::delivery::EnqueueError;
+use crate::delivery::{EnqueueError, MAX_TARGETS};
 use crate::evaluation::pool::EvaluationError;
 use crate::http::json::Json;
 
@@ -87,6 +87,8 @@ pub(crate) enum MatrixError {
          setting push.contact"
     )]
     DeliveryOff,
+    #[error("An event may go to at most {MAX_TARGETS} pushers; name fewer members in a request")]
+    TooManyPushers,
     #[error("This app has no pusher that waits for an acknowledgement")]
     NoPusher,
     #[error("The token has expired; set the pusher again to get a new one")]
@@ -118,6 +120,7 @@ impl MatrixError {
             ) => (StatusCode::BAD_REQUEST, "M_UNKNOWN"),
             Self::Pusher(error) => status_for_code(error.code()),
             Self::DeliveryOff => (StatusCode::SERVICE_UNAVAILABLE, "M_UNKNOWN"),
+            Self::TooManyPushers => status_for_code(MatrixErrorCode::TooLarge),
             Self::NoPusher => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
             Self::ExpiredAckToken => (StatusCode::BAD_REQUEST, "M_EXPIRED_ACTIVATION_TOKEN"),
             Self::UnknownAckToken => (StatusCode::BAD_REQUEST, "M_UNKNOWN_ACTIVATION_TOKEN"),

@@ -10,7 +10,7 @@ use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::TokenError;
 use belfry_core::percent;
-use belfry_core::rules::{RuleAccess, RuleError};
+use belfry_core::rules::RuleAccess;
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 

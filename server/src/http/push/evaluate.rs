@@ -25,6 +25,6 @@ pub(crate) async fn evaluate(
     let request = slot.run(move || EvaluateRequest::parse(&body)).await??;
     let evaluation = MemberEvaluation::new(request, None, state.clock.now());
     let evaluation = evaluation.run(&state, &slot, &service).await?;
-    let response = slot.run(move || evaluation.to_json(None)).await?;
+    let response = slot.run(move || evaluation.to_json()).await?;
     Ok(JsonBytes(response.into()).into_response())
 }

@@ -6,8 +6,8 @@ mod target_collector;
 use std::sync::Arc;
 use std::time::Instant;
 
-use belfry_core::matrix;
 use belfry_core::push::message::Counts;
+use belfry_core::rules::MAX_ID_BYTES;
 use belfry_core::rules::evaluation_request::EvaluateRequest;
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::index::Members;
@@ -18,13 +18,16 @@ use self::batch::{Batch, MEMBERS_ADDED_TOGETHER};
 use self::target_collector::TargetCollector;
 use crate::app::AppState;
 use crate::auth::application_services::ApplicationService;
-use crate::delivery::EnqueueError;
+use crate::delivery::MAX_TARGETS;
 use crate::delivery::outgoing::DeliveryTarget;
 use crate::evaluation::pool::EvaluationSlot;
 use crate::http::error::MatrixError;
 
 /// Maximum size of the body, in bytes: enough for more than 100,000 members.
 pub(super) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// Maximum number of unknown ids in a response. Longer ones than [`MAX_ID_BYTES`] are truncated.
+const MAX_UNKNOWN_IDS: usize = 100;
 
 /// An evaluation in progress. It is moved to a thread of the pool for each batch.
 pub(super) struct MemberEvaluation {
@@ -35,6 +38,9 @@ pub(super) struct MemberEvaluation {
     now: Timestamp,
     /// Number of users evaluated so far.
     user_count: u64,
+    /// The first [`MAX_UNKNOWN_IDS`] ids without an account, or outside the namespaces of the
+    /// service.
+    unknown_ids: Vec<Box<str>>,
     /// `None` if the event is only evaluated.
     target_collector: Option<TargetCollector>,
 }
@@ -53,6 +59,7 @@ impl MemberEvaluation {
             budget: RequestWorkBudget::default(),
             now,
             user_count: 0,
+            unknown_ids: Vec::new(),
             target_collector: counts.map(TargetCollector::new),
         }
     }
@@ -65,26 +72,30 @@ impl MemberEvaluation {
         service: &ApplicationService,
     ) -> Result<Self, MatrixError> {
         let start = Instant::now();
-        let allowed_members = self.request.members.iter().enumerate().filter(|(_, member)| {
-            let name = matrix::localpart(&member.user_id, state.server_name());
-            name.is_some_and(|name| service.may_act_for(name, &member.user_id))
-        });
-        let positions: Vec<usize> = allowed_members.map(|(position, _)| position).collect();
         let mut batch = Batch::default();
-        for new_positions in positions.chunks(MEMBERS_ADDED_TOGETHER) {
-            batch.add_members(state, &self.request.members, new_positions).await?;
+        let member_count = self.request.members.len();
+        for first in (0..member_count).step_by(MEMBERS_ADDED_TOGETHER) {
+            let positions = first..member_count.min(first + MEMBERS_ADDED_TOGETHER);
+            let members = &self.request.members;
+            let unknown_positions = batch.add_members(state, service, members, positions).await?;
+            let free_count = MAX_UNKNOWN_IDS - self.unknown_ids.len();
+            self.unknown_ids.extend(unknown_positions.into_iter().take(free_count).map(
+                |position| {
+                    let id = &*members[position].id;
+                    id[..id.floor_char_boundary(MAX_ID_BYTES)].into()
+                },
+            ));
             if let Some(collector) = &mut self.target_collector {
                 batch.add_pushers(state, &mut collector.loaded_account_ids).await?;
             }
             if batch.is_full() {
                 let pool_state = Arc::clone(state);
                 let full_batch = std::mem::take(&mut batch);
-                self = slot.run(move || self.add_batch(full_batch, &pool_state)).await?;
-                self.check_target_count(state)?;
+                self = slot.run(move || self.add_batch(full_batch, &pool_state)).await??;
             }
         }
         let pool_state = Arc::clone(state);
-        let evaluation = slot.run(move || self.add_batch(batch, &pool_state)).await?;
+        let evaluation = slot.run(move || self.add_batch(batch, &pool_state)).await??;
         let metrics = &state.metrics.evaluation;
         metrics.evaluate_durations.observe_since(start);
         metrics.evaluated_users.inc_by(evaluation.user_count);
@@ -93,9 +104,14 @@ impl MemberEvaluation {
     }
 
     /// Serializes the response.
-    pub(super) fn to_json(&self, accepted: Option<usize>) -> Vec<u8> {
+    pub(super) fn to_json(&self) -> Vec<u8> {
         let members = &self.request.members;
-        self.response.to_json(|position| &members[position].user_id, accepted)
+        self.response.to_json(|position| &members[position].id)
+    }
+
+    /// Returns the first ids without an account, or outside the namespaces of the service.
+    pub(super) fn unknown_ids(&self) -> &[Box<str>] {
+        &self.unknown_ids
     }
 
     /// Returns whether a user rule or the master rule silences the event for one of the members.
@@ -109,24 +125,15 @@ impl MemberEvaluation {
         self.target_collector.take().map(|collector| collector.targets).unwrap_or_default()
     }
 
-    /// Stops the evaluation if the pushers so far exceed the queue, to limit their memory.
-    fn check_target_count(&self, state: &AppState) -> Result<(), EnqueueError> {
-        match (&state.delivery, &self.target_collector) {
-            (Some(delivery), Some(collector)) => {
-                delivery.check_target_count(collector.targets.len())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Evaluates the event for a batch, and adds the results.
-    fn add_batch(mut self, batch: Batch, state: &AppState) -> Self {
+    /// Evaluates the event for a batch, and adds the results. Fails if there are more than
+    /// [`MAX_TARGETS`] pushers.
+    fn add_batch(mut self, batch: Batch, state: &AppState) -> Result<Self, MatrixError> {
         let compiled_members = batch.compile(state);
         self.user_count += compiled_members.len() as u64;
         let Self { request, response, budget, now, target_collector, .. } = &mut self;
         let members = Members::new(compiled_members.iter().map(|compiled| {
             let member = &request.members[compiled.position];
-            (&*member.user_id, member.member(), compiled.rules.as_deref())
+            (compiled.user_id(member), member.member(), compiled.rules.as_deref())
         }));
         let positions: Vec<usize> = compiled_members.iter().map(|member| member.position).collect();
         let results = members.evaluate(&request.event, &request.room, *now, budget);
@@ -136,7 +143,10 @@ impl MemberEvaluation {
                 let Some(result) = results.get(index) else { continue };
                 collector.add_member(request, *now, budget, member, &result);
             }
+            if collector.targets.len() > MAX_TARGETS {
+                return Err(MatrixError::TooManyPushers);
+            }
         }
-        self
+        Ok(self)
     }
 }

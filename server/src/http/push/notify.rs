@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use belfry_core::json::to_bytes;
 use belfry_core::push::message::Message;
 use belfry_core::push::notify_request::NotifyRequest;
 
@@ -32,9 +33,20 @@ pub(crate) async fn notify(
     let now = state.clock.now();
     let evaluation = MemberEvaluation::new(evaluation, Some(counts), now);
     let mut evaluation = evaluation.run(&state, &slot, &service).await?;
-    let message = OutgoingMessage { content: Message::Event(message), source: &service.id, ttl };
     let targets = evaluation.take_targets();
+    let mut response = slot
+        .run(move || {
+            let mut response = evaluation.to_json();
+            response.pop();
+            response.extend(br#","unknown":"#);
+            response.extend(to_bytes(&evaluation.unknown_ids()));
+            response
+        })
+        .await?;
+    // The slot is free for others while the database is slow.
+    drop(slot);
+    let message = OutgoingMessage { content: Message::Event(message), source: &service.id, ttl };
     let accepted = delivery.enqueue(&state.store, &message, targets, now).await?;
-    let response = slot.run(move || evaluation.to_json(Some(accepted))).await?;
+    response.extend(format!(r#","accepted":{accepted}}}"#).bytes());
     Ok(JsonBytes(response.into()).into_response())
 }

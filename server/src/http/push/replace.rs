@@ -36,12 +36,16 @@ pub(crate) async fn reset_rulesets(
     requester: Requester,
     request: Request,
 ) -> Result<JsonBytes, MatrixError> {
-    change_rulesets(&state, &requester, request, parse_reset_scope, |scope, documents| {
-        match scope {
+    change_rulesets(
+        &state,
+        &requester,
+        request,
+        parse_reset_scope,
+        |scope, documents| match scope {
             Some(scope) => documents.reset(scope),
             None => documents.reset_all(),
-        }
-    })
+        },
+    )
     .await
 }
 

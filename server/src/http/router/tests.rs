@@ -81,7 +81,7 @@ const PAGE_ROUTES: [&str; 5] =
     ["/oauth/authorize", "/oauth/sign_in", "/oauth/sign_up", "/oauth/sign_out", "/oauth/account"];
 
 /// The routes of the Matrix area below each version of the client API.
-const CLIENT_ROUTES: [&str; 28] = [
+const CLIENT_ROUTES: [&str; 27] = [
     "/pushrules/",
     "/pushrules/{*path}",
     "/pushrules/explain",

@@ -154,6 +154,87 @@ async fn a_full_queue_accepts_nothing_of_a_request() {
     assert_eq!(fixture.notify("$1", &["alice"]).await["accepted"], 1);
 }
 
+#[tokio::test]
+async fn members_are_named_by_user_id_or_account_id_and_unknown_ones_are_returned() {
+    let gateway = start_gateway().await;
+    let fixture = DeliveringService::start().await;
+    fixture.set_pusher("alice", &json!({}), &gateway.url).await;
+    let alice = fixture.service.store().account_by_name("alice").await.unwrap().unwrap();
+    let account_id = alice.id.to_string();
+    let bob = fixture.service.user_client("bob").await;
+    let rule = json!({ "actions": [], "pattern": "hello" }).to_string();
+    let path = "/_matrix/client/v3/pushrules/global/content/hello";
+    bob.send(&format!("PUT {path}"), rule).await.expect_json(StatusCode::OK);
+    let long_id = format!("@{}:ring.example", "a".repeat(300));
+    let ids = [&account_id, "alice", "1", "@alice:x", "@zoe:ring.example", "", &long_id];
+    let mut body = notify_body("$1", &["bob"]);
+    body["event"]["content"]["m.mentions"] = json!({ "user_ids": ["@alice:ring.example"] });
+    body["members"] =
+        ids.iter().chain(&["@bob:ring.example"]).map(|id| json!({ "user_id": id })).collect();
+    let response = fixture.product.send(NOTIFY, body.to_string()).await.expect_json(StatusCode::OK);
+    assert_eq!(
+        response["unknown"],
+        json!(["alice", "1", "@alice:x", "@zoe:ring.example", "", &long_id[..255]])
+    );
+    assert_eq!(response["accepted"], 1);
+    assert_eq!(response["groups"].as_array().unwrap().len(), 1);
+    assert_eq!(response["groups"][0]["users"], json!([account_id]));
+    assert_eq!(response["groups"][0]["rule"]["rule_id"], ".m.rule.is_user_mention");
+
+    let names: Vec<String> = (0..150).map(|number| format!("nobody_{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let response = fixture.notify("$2", &names).await;
+    assert_eq!(response["unknown"].as_array().unwrap().len(), 100);
+}
+
+/// A product repeats a request whose response is lost, which happens when the server is busy.
+#[tokio::test]
+async fn a_repeated_event_is_accepted_by_a_full_origin_or_queue() {
+    // Accepts connections and never responds.
+    let dead = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let dead_url = format!("http://{}", dead.local_addr().unwrap());
+    let database = crate::support::TestDatabase::sqlite();
+    let fixture = DeliveringService::start_on(database, |config| config.push.max_waiting = 6).await;
+    for (name, url) in [("alice", &*dead_url), ("bob", "https://push.example")] {
+        fixture.set_pusher(name, &json!({ "pushkey": name }), url).await;
+    }
+    for _ in 0..5 {
+        assert_eq!(fixture.notify("$1", &["alice"]).await["accepted"], 1);
+    }
+    for (event_id, accepted) in [("$2", 1), ("$3", 1), ("$4", 0), ("$1", 1), ("$3", 1)] {
+        assert_eq!(fixture.notify(event_id, &["alice"]).await["accepted"], accepted, "{event_id}");
+    }
+    for event_id in ["$1", "$2", "$3"] {
+        assert_eq!(fixture.notify(event_id, &["alice", "bob"]).await["accepted"], 2);
+    }
+    let body = notify_body("$1", &["alice", "bob"]).to_string();
+    let response = fixture.product.send(NOTIFY, body).await.expect_json(StatusCode::OK);
+    assert_eq!(response["accepted"], 2, "the queue is full");
+}
+
+/// Otherwise, a slow database would also stop evaluations.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_evaluation_slot_is_held_while_messages_are_stored() {
+    let gateway = start_gateway().await;
+    let database = crate::support::TestDatabase::sqlite();
+    let belfry_store::Database::Sqlite(path) = database.database.clone() else { unreachable!() };
+    let fixture = DeliveringService::start_on(database, |_| {}).await;
+    fixture.set_pusher("alice", &json!({}), &gateway.url).await;
+    let lock = rusqlite::Connection::open(path).unwrap();
+    lock.execute_batch("begin immediate").unwrap();
+    let state = &fixture.service.state;
+    let has_free_slots = async {
+        while state.metrics.evaluation.evaluated_users.get() == 0
+            || state.evaluation_pool.queue_length() > 0
+        {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        lock.execute_batch("rollback").unwrap();
+    };
+    let (response, ()) = tokio::join!(fixture.notify("$1", &["alice"]), has_free_slots);
+    assert_eq!(response["accepted"], 1);
+}
+
 /// Otherwise, a push service that does not respond would silence whole rooms.
 #[tokio::test]
 async fn deliveries_to_a_full_origin_are_omitted() {

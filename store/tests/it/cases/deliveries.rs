@@ -6,6 +6,7 @@ use belfry_store::test_support::any_events;
 use belfry_store::{
     AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, LaneBacklog, LoggedDelivery,
     MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, NewReceiver, QueueStatus, Store,
+    StoredDeliveries,
 };
 
 use super::receivers::{add_accounts_and_token, add_receiver, pusher, subscription};
@@ -44,11 +45,17 @@ pub(crate) fn claimed_event_id(claimed: &ClaimedDelivery) -> &str {
     claimed.details.rule.as_deref().unwrap()
 }
 
+/// Stores deliveries. Returns the number of those that are stored now.
+async fn stored_count(store: &Store, message_id: &str, deliveries: &[NewDelivery]) -> usize {
+    let message = message(message_id);
+    let stored = store.enqueue(&message, deliveries, timestamp(NOW)).await.unwrap();
+    stored.new.len() + stored.repeated
+}
+
 /// Stores deliveries of one message, and asserts that none is omitted.
 pub(crate) async fn enqueue(store: &Store, deliveries: &[NewDelivery]) {
-    let message = message(&deliveries[0].dedup_key.to_text());
-    let stored_count = store.enqueue(&message, deliveries, timestamp(NOW)).await.unwrap();
-    assert_eq!(stored_count, deliveries.len());
+    let message_id = deliveries[0].dedup_key.to_text();
+    assert_eq!(stored_count(store, &message_id, deliveries).await, deliveries.len());
 }
 
 pub(crate) async fn claim(store: &Store, name: &str, now: i64) -> Vec<ClaimedDelivery> {
@@ -86,9 +93,7 @@ pub(crate) async fn a_delivery_is_stored_claimed_and_logged(store: Store) {
     add_accounts_and_token(&store).await;
     add_receiver(&store, &subscription(5, "t")).await;
     assert_eq!(status(&store).await, QueueStatus::default());
-    let stored_count =
-        store.enqueue(&message("m"), &[delivery(7, 5, "$e")], timestamp(NOW)).await.unwrap();
-    assert_eq!(stored_count, 1);
+    assert_eq!(stored_count(&store, "m", &[delivery(7, 5, "$e")]).await, 1);
     let oldest_at = Some(timestamp(NOW));
     assert_eq!(status(&store).await, QueueStatus { waiting: 1, oldest_at });
     let log = store.delivery_log(7, None, 10).await.unwrap();
@@ -139,9 +144,8 @@ pub(crate) async fn a_repeated_request_stores_nothing_and_returns_the_same_count
     add_receiver(&store, &pusher(8, 6, "b")).await;
     let deliveries = [delivery(7, 5, "$e"), delivery(8, 6, "$e"), delivery(8, 9, "$e")];
     for message_id in ["m1", "m2"] {
-        let stored_count =
-            store.enqueue(&message(message_id), &deliveries, timestamp(NOW)).await.unwrap();
-        assert_eq!(stored_count, 2, "account 8 has no receiver 9");
+        let count = stored_count(&store, message_id, &deliveries).await;
+        assert_eq!(count, 2, "account 8 has no receiver 9");
     }
     assert_eq!(waiting_count(&store).await, 2);
     let claimed = claim(&store, "c", NOW).await;
@@ -151,8 +155,11 @@ pub(crate) async fn a_repeated_request_stores_nothing_and_returns_the_same_count
     store.release_claim("c").await.unwrap();
     deliver(&store, NOW).await;
     let more = [delivery(7, 5, "$e"), delivery(7, 5, "$f")];
-    let stored_count = store.enqueue(&message("m3"), &more, timestamp(NOW)).await.unwrap();
-    assert_eq!(stored_count, 2);
+    let stored = store.enqueue(&message("m3"), &more, timestamp(NOW)).await.unwrap();
+    let new = std::collections::HashSet::from([more[1].dedup_key]);
+    assert_eq!(stored, StoredDeliveries { new, repeated: 1 });
+    let keys = more.map(|delivery| delivery.dedup_key);
+    assert_eq!(store.stored_deliveries(&keys).await.unwrap().len(), 2);
     assert_eq!(waiting_count(&store).await, 1);
 }
 
@@ -165,7 +172,7 @@ pub(crate) async fn concurrent_requests_with_the_same_deliveries_store_them_once
         let mut deliveries: Vec<_> = (1..=20).map(|id| delivery(7, id, "$e")).collect();
         let length = deliveries.len();
         deliveries.rotate_left(usize::try_from(index).unwrap() % length);
-        store.enqueue(&message(&format!("m{index}")), &deliveries, timestamp(NOW)).await.unwrap()
+        stored_count(&store, &format!("m{index}"), &deliveries).await
     })
     .await;
     assert!(counts.iter().all(|count| *count == 20), "{counts:?}");
@@ -183,8 +190,8 @@ pub(crate) async fn nothing_is_stored_for_a_receiver_that_is_not_live(store: Sto
     store.revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(50)).await.unwrap();
     store.set_account_disabled_at(&any_events(), 8, Some(timestamp(1))).await.unwrap();
     let deliveries = [delivery(7, 5, "$e"), delivery(8, 6, "$e"), delivery(9, 6, "$e")];
-    assert_eq!(store.enqueue(&message("m"), &deliveries, timestamp(NOW)).await.unwrap(), 0);
-    assert_eq!(store.enqueue(&message("m"), &[], timestamp(NOW)).await.unwrap(), 0);
+    assert_eq!(stored_count(&store, "m", &deliveries).await, 0);
+    assert_eq!(stored_count(&store, "m", &[]).await, 0);
     assert_eq!(waiting_count(&store).await, 0);
 }
 
@@ -197,11 +204,10 @@ pub(crate) async fn a_receiver_has_at_most_100_waiting_deliveries(store: Store) 
         .collect();
     enqueue(&store, &deliveries).await;
     let more = [delivery(7, 5, "$more"), delivery(7, 5, "$e0"), delivery(8, 6, "$more")];
-    let stored_count = store.enqueue(&message("n"), &more, timestamp(NOW)).await.unwrap();
-    assert_eq!(stored_count, 2, "one was already stored");
+    assert_eq!(stored_count(&store, "n", &more).await, 2, "one was already stored");
     assert_eq!(waiting_count(&store).await, 101);
     deliver(&store, NOW).await;
-    assert_eq!(store.enqueue(&message("o"), &more, timestamp(NOW)).await.unwrap(), 3);
+    assert_eq!(stored_count(&store, "o", &more).await, 3);
 }
 
 pub(crate) async fn the_newest_deliveries_of_an_account_are_listed(store: Store) {

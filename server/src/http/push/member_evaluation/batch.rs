@@ -1,15 +1,19 @@
 //! Batches of members, with the rules and pushers that their evaluation needs.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use belfry_core::matrix;
+use belfry_core::push::notify_request::parse_id;
 use belfry_core::push::receiver::{Pusher, ReceiverDocument};
 use belfry_core::rules::evaluation_request::RequestedMember;
 use belfry_core::rules::index::IndexedRules;
 use belfry_store::{RulesetsSnapshot, StoreError};
 
 use crate::app::AppState;
+use crate::auth::application_services::ApplicationService;
 use crate::evaluation::rule_index::CachedRules;
 
 /// The maximum number of members in a batch, to limit its memory and the time that other requests
@@ -37,6 +41,8 @@ struct BatchMember {
     /// The position in the request.
     position: usize,
     account_id: i64,
+    /// `None` if the request names the member by this user id.
+    user_id: Option<Box<str>>,
     rules: MemberRules,
     pushers: Vec<ActivePusher>,
 }
@@ -52,6 +58,7 @@ pub(super) struct CompiledMember {
     /// The position in the request.
     pub(super) position: usize,
     pub(super) account_id: i64,
+    user_id: Option<Box<str>>,
     /// `None` for a user without documents.
     pub(super) rules: Option<Arc<IndexedRules>>,
     pub(super) pushers: Vec<ActivePusher>,
@@ -64,33 +71,61 @@ pub(super) struct ActivePusher {
     pub(super) profile_tag: Option<String>,
 }
 
+impl CompiledMember {
+    /// Returns the user id of this member of the request.
+    pub(super) fn user_id<'a>(&'a self, requested: &'a RequestedMember) -> &'a str {
+        self.user_id.as_deref().unwrap_or(&requested.id)
+    }
+}
+
 impl Batch {
-    /// Adds the members at these positions, except those without an account, and loads the rules
-    /// that are not cached.
+    /// Adds the members at these positions, and loads the rules that are not cached. Returns the
+    /// positions of those that have no account or are outside the namespaces of the service.
     pub(super) async fn add_members(
         &mut self,
         state: &AppState,
+        service: &ApplicationService,
         members: &[RequestedMember],
-        positions: &[usize],
-    ) -> Result<(), StoreError> {
-        let member_name = |position: &usize| {
-            matrix::localpart(&members[*position].user_id, state.server_name()).unwrap_or_default()
+        positions: Range<usize>,
+    ) -> Result<Vec<usize>, StoreError> {
+        let server_name = state.server_name();
+        let account_ids: Vec<i64> =
+            members[positions.clone()].iter().filter_map(|member| parse_id(&member.id)).collect();
+        let names_by_id = state.store.account_names(&account_ids).await?;
+        // An empty name for a member that is unknown or outside the namespaces.
+        let allowed_name = |position: usize| {
+            let id = &*members[position].id;
+            let (name, user_id) = match parse_id(id) {
+                Some(account_id) => {
+                    let name = &**names_by_id.get(&account_id)?;
+                    (name, Cow::from(matrix::user_id(name, server_name)))
+                }
+                None => (matrix::localpart(id, server_name)?, Cow::from(id)),
+            };
+            service.may_act_for(name, &user_id).then_some(name)
         };
-        let names: Vec<&str> = positions.iter().map(member_name).collect();
+        let names: Vec<&str> =
+            positions.clone().map(|position| allowed_name(position).unwrap_or_default()).collect();
         let account_ids = state.store.account_ids(&names).await?;
         let now = state.clock.now();
         let mut found_members = Vec::new();
+        let mut unknown_positions = Vec::new();
         let mut uncached_account_ids = Vec::new();
-        for (position, account_id) in positions.iter().zip(account_ids) {
-            let Some(account_id) = account_id else { continue };
+        for ((position, name), account_id) in positions.zip(names).zip(account_ids) {
+            let Some(account_id) = account_id else {
+                unknown_positions.push(position);
+                continue;
+            };
             let cached_rules = state.rule_index_cache.get(&state.store, account_id, now);
             if cached_rules.is_none() {
                 uncached_account_ids.push(account_id);
             }
-            found_members.push((*position, account_id, cached_rules));
+            let is_account_id = !members[position].id.starts_with('@');
+            let user_id = is_account_id.then(|| matrix::user_id(name, server_name).into());
+            found_members.push((position, account_id, user_id, cached_rules));
         }
         let snapshots = state.store.rulesets_for_accounts(&uncached_account_ids, now).await?;
-        for (position, account_id, cached_rules) in found_members {
+        for (position, account_id, user_id, cached_rules) in found_members {
             let rules = match (cached_rules, snapshots.get(&account_id)) {
                 (Some(rules), _) => MemberRules::Cached(rules),
                 (None, Some(snapshot)) => MemberRules::Loaded(snapshot.clone()),
@@ -100,9 +135,10 @@ impl Batch {
                 MemberRules::Cached(rules) => rules.bytes,
                 MemberRules::Loaded(snapshot) => snapshot.rulesets.bytes(),
             };
-            self.members.push(BatchMember { position, account_id, rules, pushers: Vec::new() });
+            let pushers = Vec::new();
+            self.members.push(BatchMember { position, account_id, user_id, rules, pushers });
         }
-        Ok(())
+        Ok(unknown_positions)
     }
 
     /// Loads the active pushers of the members that were added last. If the request names an account
@@ -143,15 +179,16 @@ impl Batch {
 
     /// Compiles and caches the rules that are not cached.
     pub(super) fn compile(self, state: &AppState) -> Vec<CompiledMember> {
-        let compile_member = |BatchMember { position, account_id, rules, pushers }: BatchMember| {
-            let rules = match rules {
-                MemberRules::Cached(rules) => rules,
-                MemberRules::Loaded(snapshot) => {
-                    state.rule_index_cache.insert(account_id, &snapshot)
-                }
+        let compile_member =
+            |BatchMember { position, account_id, user_id, rules, pushers }: BatchMember| {
+                let rules = match rules {
+                    MemberRules::Cached(rules) => rules,
+                    MemberRules::Loaded(snapshot) => {
+                        state.rule_index_cache.insert(account_id, &snapshot)
+                    }
+                };
+                CompiledMember { position, account_id, user_id, rules: rules.rules, pushers }
             };
-            CompiledMember { position, account_id, rules: rules.rules, pushers }
-        };
         self.members.into_iter().map(compile_member).collect()
     }
 }

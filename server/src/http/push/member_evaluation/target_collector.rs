@@ -39,14 +39,15 @@ impl TargetCollector {
     ) {
         let requested_member = &request.members[member.position];
         let counts = self.counts.get(member.position).copied().unwrap_or_default();
-        let user_is_target = request.event.changes_membership_of(&requested_member.user_id);
+        let user_id = member.user_id(requested_member);
+        let user_is_target = request.event.changes_membership_of(user_id);
         for ActivePusher { receiver_id, origin, profile_tag } in &member.pushers {
             let (device, device_results);
             let result = if profile_tag.is_some() {
                 let context =
                     Member { profile_tag: profile_tag.as_deref(), ..requested_member.member() };
                 let rules = member.rules.as_deref();
-                device = Members::new([(&*requested_member.user_id, context, rules)]);
+                device = Members::new([(user_id, context, rules)]);
                 device_results = device.evaluate(&request.event, &request.room, now, budget);
                 device_results.get(0).unwrap_or(*global_result)
             } else {

@@ -48,10 +48,7 @@ async fn reading_and_writing_require_their_scopes() {
     ] {
         let client = service.user_client_with_scopes("alice", scopes).await;
         assert_eq!(client.get(&pushrules_path("export")).await.status, read_status, "{scopes}");
-        for (path, body) in [
-            ("import", json!({ "global": {} })),
-            ("reset", json!({})),
-        ] {
+        for (path, body) in [("import", json!({ "global": {} })), ("reset", json!({}))] {
             let response = client.post_rules(path, &body).await;
             assert_eq!(response.status, write_status, "{scopes} {path}");
             if write_status == 403 {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::add_rules;
 use crate::rules::{pushrules_path, start_unlimited};
-use crate::support::Service;
 use crate::support::service::config_with;
 
 #[tokio::test]
