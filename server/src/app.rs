@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use belfry_core::oauth::issuer_policy::{IssuerPolicy, MASTODON};
 use belfry_core::percent;
 use belfry_runtime::clock::Clock;
-use belfry_runtime::duration;
 use belfry_runtime::supervisor::{TaskStatus, Tasks};
 use belfry_store::{RuleWriter, Store, SweepOutcome};
-use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
 use crate::account_memory::account_slots::AccountSlots;
@@ -36,9 +34,6 @@ use crate::paths::{FRONT, PROFILE};
 /// The maximum number of stored authorization requests: that many take about 1 GB. Beyond it, the
 /// oldest are deleted.
 const MAX_PENDING_REQUESTS: usize = 100_000;
-
-/// Maximum clock setback without a warning, because NTP adjusts clocks and nodes' clocks differ.
-const MAX_SETBACK: SignedDuration = SignedDuration::from_mins(1);
 
 /// The state shared by all HTTP handlers.
 pub struct AppState {
@@ -79,8 +74,6 @@ pub struct AppState {
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
     pub tasks: Tasks,
-    /// Time of the last clock check.
-    last_clock_check: Mutex<Option<Timestamp>>,
 }
 
 impl AppState {
@@ -111,7 +104,6 @@ impl AppState {
             large_body_slots: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),
-            last_clock_check: Mutex::default(),
             logo,
             style: StaticFile::style_sheet(config.instance.accent),
             database_status: Mutex::default(),
@@ -144,34 +136,6 @@ impl AppState {
         statuses.extend(self.store.task_status());
         statuses.extend(self.limits.engine.task_status());
         statuses
-    }
-
-    /// Logs a warning if the clock was set back. Call it regularly, before [`Self::sweep`].
-    pub async fn check_clock(&self) {
-        if let Some(setback) = self.measure_clock_setback().await {
-            let by = duration::format_seconds(setback);
-            let now = self.clock.now();
-            let effect = "tokens, codes and sessions expire later";
-            tracing::warn!(%now, by, "clock was set back, {effect}");
-        }
-    }
-
-    /// Returns the size of a clock setback since the last call, if it exceeds [`MAX_SETBACK`]. The
-    /// first call compares with the last sweep, which may be from an earlier process.
-    async fn measure_clock_setback(&self) -> Option<Duration> {
-        let now = self.clock.now();
-        let last_check = self.last_clock_check.lock().await.replace(now);
-        let mut reference_time = last_check;
-        if reference_time.is_none() {
-            let last_sweep = self.store.last_sweep().await;
-            if last_sweep.is_err() {
-                // The next call compares with the last sweep again.
-                *self.last_clock_check.lock().await = None;
-            }
-            reference_time = last_sweep.unwrap_or_default();
-        }
-        let setback = reference_time?.duration_since(now);
-        (setback > MAX_SETBACK).then(|| setback.unsigned_abs())
     }
 
     /// Deletes rows that are no longer needed, if a sweep is due.
@@ -266,41 +230,5 @@ impl AppState {
     /// Returns the server name, which is the part of a user id after the colon.
     pub fn server_name(&self) -> &str {
         self.config.server_name_for(&self.base_url)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use belfry_runtime::test_support::FakeClock;
-    use belfry_store::Database;
-
-    use super::*;
-
-    async fn open_state(dir: &std::path::Path, clock: &Arc<FakeClock>) -> AppState {
-        let config = Config::default();
-        let clock = Arc::clone(clock);
-        let database = Database::Sqlite(dir.join("belfry.db"));
-        let store = Store::open(&database, &config.store, clock.now()).await.unwrap();
-        let base_url = config.base_url();
-        AppState::new(config, base_url, store, clock).await.unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_clock_setback_is_detected_even_by_the_next_process() {
-        let dir = tempfile::tempdir().unwrap();
-        let clock = Arc::new(FakeClock::at_second(1_800_000_000));
-        let first_process = open_state(dir.path(), &clock).await;
-        for (seconds, setback) in [(0, None), (60, None), (-60, None), (-61, Some(61)), (5, None)] {
-            clock.advance(seconds);
-            let setback = setback.map(Duration::from_secs);
-            assert_eq!(first_process.measure_clock_setback().await, setback, "{seconds}");
-        }
-        first_process.sweep().await;
-        drop(first_process);
-
-        clock.advance(-2 * 86_400);
-        let second_process = open_state(dir.path(), &clock).await;
-        assert_eq!(second_process.measure_clock_setback().await, Some(Duration::from_hours(48)));
-        assert_eq!(second_process.measure_clock_setback().await, None);
     }
 }

@@ -157,11 +157,7 @@ pub fn run() -> ExitCode {
 fn run_command(command: Command, overrides: Overrides) -> Result<(), CliError> {
     // Called only by commands that need settings; the others work with an invalid configuration
     // file.
-    let load_config = || -> Result<Config, CliError> {
-        let config = Config::load(&overrides)?;
-        print_warnings(config.data_flag_warning().as_slice());
-        Ok(config)
-    };
+    let load_config = || Config::load(&overrides);
     match command {
         Command::Serve => {
             // Printed, because logging has not started.

@@ -274,11 +274,6 @@ impl Store {
         Ok(SweepOutcome::Swept(deleted_counts))
     }
 
-    /// Returns the time of the last sweep of any node; `None` before the first sweep.
-    pub async fn last_sweep(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.sweep_state().await?.map(|state| state.swept_at))
-    }
-
     async fn sweep_state(&self) -> Result<Option<SweepState>, StoreError> {
         let select = sql!("select swept_at, trusted_from from sweeps where id = 1");
         self.read_one(select).await

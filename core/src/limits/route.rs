@@ -84,18 +84,45 @@ enum PatternSegment {
 
 /// The error for a string that is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "{0:?} is not a valid pattern: write a method and a path, as in \"POST /api/v1/media\" or \
-     \"DELETE /api/v1/statuses/:id\"; `*` as method is any method, `*` as last segment is \
-     everything below, and \"*\" alone is every request"
-)]
-pub struct RoutePatternError(String);
+pub enum RoutePatternError {
+    #[error(
+        "{0:?} is not a valid pattern: write a method and a path, as in \"POST /api/v1/media\" or \
+         \"DELETE /api/v1/statuses/:id\"; `*` as method is any method, `*` as last segment is \
+         everything below, and \"*\" alone is every request"
+    )]
+    Form(String),
+    #[error("{0:?}: unknown method; known methods: {methods}", methods = METHODS.join(" "))]
+    Method(String),
+}
+
+/// The methods of HTTP and WebDAV that a pattern may have. Clients' methods are not restricted.
+const METHODS: [&str; 18] = [
+    "CONNECT",
+    "COPY",
+    "DELETE",
+    "GET",
+    "HEAD",
+    "LOCK",
+    "MKCOL",
+    "MOVE",
+    "OPTIONS",
+    "PATCH",
+    "POST",
+    "PROPFIND",
+    "PROPPATCH",
+    "PUT",
+    "QUERY",
+    "REPORT",
+    "SEARCH",
+    "UNLOCK",
+];
 
 impl FromStr for RoutePattern {
     type Err = RoutePatternError;
 
     fn from_str(text: &str) -> Result<Self, RoutePatternError> {
-        let error = || RoutePatternError(text.chars().take(200).collect());
+        let excerpt = || text.chars().take(200).collect();
+        let error = || RoutePatternError::Form(excerpt());
         if text == "*" {
             return Ok(Self { text: text.into(), method: None, path: vec![PatternSegment::Rest] });
         }
@@ -117,6 +144,9 @@ impl FromStr for RoutePattern {
             path.iter().rev().skip(1).any(|segment| *segment == PatternSegment::Rest);
         if method.is_empty() || has_early_rest || path.is_empty() {
             return Err(error());
+        }
+        if !is_any_method && !METHODS.contains(&method) {
+            return Err(RoutePatternError::Method(excerpt()));
         }
         Ok(Self { text: text.into(), method: (!is_any_method).then(|| method.into()), path })
     }

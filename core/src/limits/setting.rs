@@ -260,6 +260,7 @@ mod tests {
             (json!({"ip-48": valid_row}), "ip-48: reserved name"),
             (row_with("per", json!("token")), "expected one of `account`, `app`, `ip`"),
             (row_with("match", json!(["POST"])), "\"POST\" is not a valid pattern"),
+            (row_with("match", json!(["GETT /api/*"])), "\"GETT /api/*\": unknown method; known"),
             (row_with("requests", json!(-1)), "invalid value"),
             (row_with("requests", json!(u64::MAX)), "expected u32"),
             (row_with("window", json!("0s")), "new: a window must be whole seconds"),

@@ -6,7 +6,6 @@
 mod base_url;
 mod certificate;
 mod engines;
-mod files;
 mod proxy;
 mod push;
 mod report;
@@ -17,13 +16,10 @@ use clap::Args;
 use self::report::Report;
 use super::output::format_count;
 use super::{CliError, config as config_command};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Exposure, UnsafeFile};
 
 #[derive(Args)]
 pub(super) struct Command {
-    /// Also connect to the push services of the receivers
-    #[arg(long)]
-    push: bool,
     /// Print each check as a line of JSON
     #[arg(long)]
     json: bool,
@@ -40,7 +36,7 @@ impl Command {
             }
             Ok(config) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                runtime.block_on(self.run_checks(&config, &mut report));
+                runtime.block_on(run_checks(&config, &mut report));
             }
         }
         report.print(self.json)?;
@@ -49,17 +45,16 @@ impl Command {
             failures => Err(format!("{} failed", format_count(failures, "checks")).into()),
         }
     }
+}
 
-    async fn run_checks(&self, config: &Config, report: &mut Report) {
-        check_settings(config, report);
-        files::check_modes(config, report);
-        files::check_disk_space(config, report);
-        engines::check(config, report).await;
-        push::check(config, self.push, report).await;
-        certificate::check(config, report);
-        let server = server::check(config, report).await;
-        base_url::check(config, server.as_ref(), report).await;
-    }
+async fn run_checks(config: &Config, report: &mut Report) {
+    check_settings(config, report);
+    check_modes(config, report);
+    engines::check(config, report).await;
+    push::check(config, report).await;
+    certificate::check(config, report);
+    let server = server::check(config, report).await;
+    base_url::check(config, server.as_ref(), report).await;
 }
 
 /// Checks the files that the settings name, and reports warnings about the settings, which are
@@ -78,5 +73,19 @@ fn check_settings(config: &Config, report: &mut Report) {
     }
     for warning in warnings {
         report.warn("settings", warning, "");
+    }
+}
+
+/// Checks that other users cannot read or change the data and the files with secrets.
+fn check_modes(config: &Config, report: &mut Report) {
+    let unsafe_files = config.unsafe_files();
+    if unsafe_files.is_empty() {
+        report.ok("files", "no other user can change the data or the files with secrets");
+    }
+    for UnsafeFile { problem, fix, exposure } in unsafe_files {
+        match exposure {
+            Exposure::Readable => report.warn("files", problem, fix),
+            Exposure::Changeable => report.fail("files", problem, fix),
+        }
     }
 }

@@ -1,7 +1,5 @@
-//! `belfry explain`: evaluates an event for one account, and prints the result of every rule and
-//! the state of the event's deliveries.
+//! `belfry explain`: evaluates an event for one account, and prints the result of every rule.
 
-mod deliveries_text;
 mod explanation_text;
 
 use std::fmt::Display;
@@ -22,13 +20,12 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use self::deliveries_text::DeliveriesText;
 use self::explanation_text::ExplanationText;
 use super::CliError;
 use super::account::find_account;
 use crate::config::Config;
 use crate::delivery::event_delivery::{EventDelivery, ExplainResponse};
-use crate::escape::escape_json;
+use crate::escape::{escape, escape_json};
 
 #[derive(Args)]
 pub(super) struct Command {
@@ -92,9 +89,10 @@ impl Command {
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         let rules = EffectiveRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &explain_room.room, member, at);
-        let deliveries = EventDelivery::load_all(store, account.id, event.event_id(), now).await?;
         let state = EnabledState::from_disabled_at(account.disabled_at);
         if self.json {
+            let deliveries =
+                EventDelivery::load_all(store, account.id, event.event_id(), now).await?;
             let response = ExplainResponse { explanation: &explanation, deliveries };
             let mut json = serde_json::to_value(&response)?;
             if state == EnabledState::Disabled {
@@ -105,13 +103,10 @@ impl Command {
         } else {
             // anstream removes the colours unless stdout is a terminal.
             let text = ExplanationText { explanation: &explanation, state };
-            write!(anstream::stdout(), "{text}{}", DeliveriesText(&deliveries))?;
-            if deliveries.is_empty() && event.event_id().is_some() && config.push.contact.is_some()
-            {
-                let reasons = "it was not reported, no rule notified at that time, or there was no \
-                               receiver; if `belfry push list` shows a profile_tag, add \
-                               --profile-tag";
-                writeln!(stdout(), "\nno deliveries of this event are recorded: {reasons}")?;
+            write!(anstream::stdout(), "{text}")?;
+            if let (Some(id), Some(_)) = (event.event_id(), &config.push.contact) {
+                let (name, id) = (&account.name, escape(id));
+                writeln!(stdout(), "\ndeliveries: belfry push log {name} --event '{id}'")?;
             }
         }
         Ok(())

@@ -14,7 +14,6 @@ use belfry_store::{Account, Database, Store};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-pub(super) use self::advice::advise_on_error;
 use super::account::find_account;
 use super::{CliError, DatabaseUse, command_events};
 use crate::config::Config;

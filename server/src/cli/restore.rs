@@ -65,13 +65,18 @@ impl Command {
             ),
         };
         writeln!(out, "{message}")?;
-        let path = config.sealing_key_path().unwrap_or_else(|| "belfry.key".into());
-        if contains_sealed_data(backup.manifest()) && !path.exists() {
+        let path = config.sealing_key_path();
+        if contains_sealed_data(backup.manifest())
+            && !path.as_ref().is_some_and(|path| path.exists())
+        {
+            let destination = match path {
+                Some(path) => format!("to {}", path.display()),
+                None => "to a file, and set secret_key_file to its path,".to_owned(),
+            };
             writeln!(
                 out,
-                "copy the sealing key of the former server to {} before you start this one; \
-                 without it, clients must subscribe to notifications again",
-                path.display()
+                "copy the sealing key of the former server {destination} before you start this \
+                 one; without it, clients must subscribe to notifications again"
             )?;
         }
         Ok(())

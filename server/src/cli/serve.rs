@@ -194,7 +194,6 @@ async fn stop_delivery(state: &AppState) {
 /// Starts the tasks that delete expired data and store counters at intervals.
 fn start_periodic_tasks(state: &Arc<AppState>) {
     start_periodic_task(state, "sweep", SWEEP_INTERVAL, |state| async move {
-        state.check_clock().await;
         state.delete_excess_rows().await;
         state.sweep().await;
     });

@@ -103,7 +103,8 @@ impl Config {
     pub(super) fn check_data_flag(&self) -> Result<(), ConfigError> {
         let key =
             ["database", "database_file"].into_iter().find(|key| self.lines.contains_key(*key));
-        let Some(key) = key.filter(|_| self.data_flag_warning().is_some()) else { return Ok(()) };
+        let is_flag = self.origins.get("data").is_some_and(|origin| origin == "--data");
+        let Some(key) = key.filter(|_| is_flag) else { return Ok(()) };
         let data = self.data.display();
         let file = &self.origins[key];
         Err(ConfigError::new(format!(

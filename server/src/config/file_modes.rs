@@ -1,15 +1,11 @@
 //! Checks of file modes and owners: whether other users can read or change the data and the files
-//! with secrets, and whether this process can read them and create the database.
+//! with secrets.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use belfry_runtime::file_access::{
-    check_readable, check_writable, describe_data_error, describe_file_error,
-};
 use belfry_store::Database;
 
 use super::Config;
@@ -69,38 +65,6 @@ impl Config {
             problems.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
         }
         problems
-    }
-
-    /// Describes, with advice, the files with secrets and the first data file that this process may
-    /// not read.
-    pub fn unreadable_files(&self) -> Vec<String> {
-        let read_denial = |path: &Path| {
-            let error = check_readable(path).err()?;
-            (error.kind() == io::ErrorKind::PermissionDenied).then_some(error)
-        };
-        let describe_denial =
-            |path: &Path, reason| format!("cannot read {}: {reason}", path.display());
-        let unreadable_secrets = self.secret_files().into_iter().filter_map(|path| {
-            Some(describe_denial(&path, describe_file_error(&path, &read_denial(&path)?)))
-        });
-        // One is enough, because the others are in the same directory.
-        let unreadable_data = self.data_files().into_iter().find_map(|path| {
-            Some(describe_denial(
-                &path,
-                describe_data_error(&self.data, &path, &read_denial(&path)?),
-            ))
-        });
-        unreadable_secrets.chain(unreadable_data).collect()
-    }
-
-    /// Describes why this process cannot create the SQLite database, with advice; `None` if it can,
-    /// or if the database exists.
-    pub fn describe_creation_error(&self) -> Option<String> {
-        let Database::Sqlite(path) = self.database() else { return None };
-        let directory = std::path::absolute(&self.data).ok().filter(|_| !path.exists())?;
-        let ancestor = directory.ancestors().find(|directory| directory.exists())?;
-        let error = check_writable(ancestor).err()?;
-        Some(describe_data_error(&directory, ancestor, &error))
     }
 
     /// Returns the data directory and the database files; none with PostgreSQL.

@@ -12,13 +12,13 @@ use belfry_store::SecretUrl;
 use jiff::Timestamp;
 
 use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource, UnsafeFile};
-use crate::tls::certificate::Certificate;
+use crate::tls::certificate::{Certificate, ValidityProblem};
 
 impl Config {
     /// Returns the warnings for the operator, at startup and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings = self.setting_warnings(base_url);
-        warnings.extend(self.certificate_warnings(base_url, now));
+        warnings.extend(self.certificate_warnings(base_url, now).into_iter().map(|(_, text)| text));
         let files = self.unsafe_files().into_iter();
         warnings
             .extend(files.map(|UnsafeFile { problem, fix, .. }| format!("{problem}; use {fix}")));
@@ -29,7 +29,6 @@ impl Config {
     pub fn setting_warnings(&self, base_url: &BaseUrl) -> Vec<String> {
         let mut warnings: Vec<String> =
             self.exposure_warnings(base_url).into_iter().map(str::to_owned).collect();
-        warnings.extend(self.data_flag_warning());
         let rows = ("rows", BTreeMap::from(self.limits.rows.clone()));
         for (section, limits) in [rows, ("abuse", BTreeMap::from(self.limits.abuse.clone()))] {
             for (name, setting) in limits {
@@ -124,8 +123,9 @@ impl Config {
         warnings
     }
 
-    /// Returns warnings about the certificate in `[tls]`; none if it cannot be read.
-    fn certificate_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
+    /// Returns warnings about the certificate in `[tls]`, and whether clients reject it; none if it
+    /// cannot be read.
+    pub fn certificate_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<(bool, String)> {
         let path = self.tls.as_ref().map(|tls| &tls.certificate);
         let Some((path, certificate)) =
             path.and_then(|path| Some((path, Certificate::read(path).ok()?)))
@@ -134,28 +134,19 @@ impl Config {
         };
         let path = path.display();
         let host = base_url.host();
-        let problem = certificate.validity_problem(now);
-        let mut warnings: Vec<String> = problem
-            .map(|problem| format!("the certificate {path} {problem}"))
-            .into_iter()
-            .collect();
+        let mut warnings = Vec::new();
+        if let Some(problem) = certificate.validity_problem(now) {
+            let is_rejected = !matches!(problem, ValidityProblem::ExpiresSoon(_));
+            warnings.push((is_rejected, format!("the certificate {path} {problem}")));
+        }
         if !certificate.covers(host) {
-            warnings.push(format!(
-                "the certificate {path} is not valid for {host}, the host of base_url: clients reject it"
-            ));
+            let warning = format!(
+                "the certificate {path} is not valid for {host}, the host of base_url: clients \
+                 reject it; get one for this host, or correct base_url"
+            );
+            warnings.push((true, warning));
         }
         warnings
-    }
-
-    /// Returns a warning about a `--data` flag alongside a PostgreSQL URL: the directory is then
-    /// used only for the `belfry doctor` key.
-    pub fn data_flag_warning(&self) -> Option<String> {
-        self.origins.get("data").filter(|origin| *origin == "--data")?;
-        let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
-        Some(format!(
-            "--data is used only for the socket of belfry doctor, because {origin} names PostgreSQL, \
-             which stores all data"
-        ))
     }
 
     /// Returns the files that contain passwords, tokens or keys, existing or not.

@@ -14,6 +14,7 @@ use super::account::{
 };
 use super::api::admin::{self, actions};
 use super::api::{accounts, apps, instance, subscription};
+use super::error::MatrixError;
 use super::error::format::ErrorFormat;
 use super::layer::area::{Area, RateLimiting};
 use super::layer::cache::CachePolicy;
@@ -248,6 +249,7 @@ fn add_push_rule_routes(area: AreaRouter, prefix: &str) -> AreaRouter {
     let mut area = area
         .route(&format!("{prefix}/"), get(read::get_all_rulesets))
         .route(&format!("{prefix}/device/"), get(read::get_device_rulesets))
+        .catch_all(prefix, any(async || MatrixError::MissingSlash))
         .catch_all_under(prefix, any(path::reject_unknown_path));
     for scope in ["{scope}", "device/{profile_tag}"] {
         let full_path = |path: &str| format!("{prefix}/{scope}{path}");

@@ -1,6 +1,5 @@
 //! The server process: startup, output, shutdown, and failures of its database or disk.
 
-mod clock;
 mod copies;
 mod database_wait;
 mod full_disk;

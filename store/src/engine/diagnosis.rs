@@ -20,21 +20,8 @@ pub struct Diagnosis {
     pub write_outcome: Option<Result<(), String>>,
     /// The outcome of a notification like those between nodes; `None` with SQLite.
     pub notifications: Option<Result<(), String>>,
-    /// The settings that allow acknowledged writes to be lost; `None` with SQLite, or if the server
-    /// does not report them.
-    pub durability: Option<Durability>,
     /// The database server's clock minus this machine's; `None` with SQLite.
     pub clock_offset: Option<SignedDuration>,
-}
-
-/// PostgreSQL settings that allow acknowledged writes to be lost.
-#[derive(Debug)]
-pub struct Durability {
-    /// The names of those among `fsync`, `full_page_writes` and `synchronous_commit` that are off.
-    pub disabled_settings: Vec<&'static str>,
-    /// True if there are several servers, but commits do not wait for a standby, so a failover can
-    /// lose writes.
-    pub is_standby_asynchronous: bool,
 }
 
 impl Diagnosis {

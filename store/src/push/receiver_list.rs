@@ -143,19 +143,4 @@ impl Store {
         );
         Ok(read_known_rows(self.engine.read(select).await?))
     }
-
-    /// Returns the origins with the most receivers, at most `limit`.
-    pub async fn receiver_origins(&self, limit: i64) -> Result<Vec<String>, StoreError> {
-        self.read_all(sql!(
-            r"
-                select origin
-                from receivers
-                group by origin
-                order by count(*) desc, origin
-                limit $limit
-            ",
-            [limit]
-        ))
-        .await
-    }
 }

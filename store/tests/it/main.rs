@@ -252,7 +252,6 @@ conformance! {
         only_one_concurrent_deletion_of_a_receiver_succeeds,
         receivers_of_many_accounts_are_read_together,
         receivers_are_listed_page_by_page_with_their_account_and_app,
-        the_origins_with_the_most_receivers_are_listed_first,
     }
     vapid_keys::{
         a_vapid_key_is_added_only_if_it_replaces_the_newest,

@@ -171,7 +171,8 @@ fn each_error_has_its_message() {
         ),
         (
             AppRegistration { scopes: vec!["read nope".into()], ..valid() },
-            "Scopes doesn't match those configured on the server: nope is unknown.",
+            "Scopes doesn't match those configured on the server: nope is unknown \
+             (scopes_supported in /.well-known/oauth-authorization-server).",
         ),
         (
             AppRegistration { scopes: vec!["read\twrite".into()], ..valid() },
@@ -229,7 +230,8 @@ fn all_errors_are_reported_in_order() {
         validation_error(registration),
         "Validation failed: Application name can't be blank, \
          Redirect URI must be an absolute URI., Redirect URI is forbidden by the server., \
-         Scopes doesn't match those configured on the server: nope is unknown., \
+         Scopes doesn't match those configured on the server: nope is unknown \
+         (scopes_supported in /.well-known/oauth-authorization-server)., \
          Application website is not a valid URL, \
          Token endpoint auth method must be client_secret_basic or client_secret_post (public \
          clients are not supported: register each installation of the app to get its own secret)"

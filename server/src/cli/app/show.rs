@@ -40,7 +40,10 @@ pub(super) async fn show_app(
     rows.extend(uris.map(|uri| ("redirect URI", uri.as_str().to_owned())));
     rows.extend([
         ("registered", stored_app.created_at.to_string()),
-        ("last used", or_never(stored_app.last_used_at.map(|time| format!("{time}, to the hour")))),
+        (
+            "last used",
+            or_never(stored_app.last_used_at.map(|time| format!("within the hour of {time}"))),
+        ),
         ("old secret", or_dash(previous_until.map(|until| format!("accepted until {until}")))),
         ("tokens", format!("{valid_tokens} valid, last issued {}", or_never(last_issued_at))),
         ("state", EnabledState::from_disabled_at(stored_app.disabled_at).as_str().to_owned()),

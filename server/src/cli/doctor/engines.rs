@@ -53,10 +53,6 @@ async fn check_database(config: &Config, report: &mut Report) {
     let known_version = diagnosis.supported_schema_version;
     match diagnosis.schema_version {
         None => {
-            if let Some(reason) = config.describe_creation_error() {
-                let problem = format!("{database} does not exist and cannot be created: {reason}");
-                return report.fail("database", problem, "");
-            }
             let fix = "start belfry serve, which creates it; if there should be data, check --data or --database";
             report.warn("database", format!("{database} does not exist or is empty"), fix);
         }
@@ -97,22 +93,6 @@ async fn check_database(config: &Config, report: &mut Report) {
             format!("LISTEN and NOTIFY do not work, so nothing is cached: {error}"),
             "connect to PostgreSQL directly, or through a pooler in session mode",
         ),
-    }
-    let Some(durability) = diagnosis.durability else { return };
-    if durability.disabled_settings.is_empty() && !durability.is_standby_asynchronous {
-        report.ok("durability", "PostgreSQL stores writes before it acknowledges them");
-    }
-    for setting in durability.disabled_settings {
-        let effect =
-            if setting == "synchronous_commit" { "lose writes" } else { "corrupt the database" };
-        let problem = format!("{setting} is off in PostgreSQL: a crash can {effect}");
-        report.warn("durability", problem, format!("set {setting} = on"));
-    }
-    if durability.is_standby_asynchronous {
-        let problem = "the URL names several servers, but commits wait for no standby: a failover \
-                       can lose acknowledged writes";
-        let fix = "set synchronous_standby_names and synchronous_commit = on";
-        report.warn("durability", problem, fix);
     }
 }
 

@@ -4,7 +4,7 @@ use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::Protocol;
 
 /// Returns advice for an attempt to send a message to a receiver; `None` if there is none.
-pub(in crate::cli) fn advise_on_error(error: &AttemptError, protocol: Protocol) -> Option<String> {
+pub(super) fn advise_on_error(error: &AttemptError, protocol: Protocol) -> Option<String> {
     use AttemptError as E;
     let is_gateway = protocol == Protocol::Gateway;
     let server = if is_gateway { "push gateway" } else { "push service" };

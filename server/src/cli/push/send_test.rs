@@ -40,7 +40,10 @@ pub(in crate::cli) struct SendTest {
 }
 
 fn parse_duration(text: &str) -> Result<Duration, &'static str> {
-    duration::parse(text).ok_or("expected a duration such as 30s or 2m")
+    let seconds = text.parse::<u32>().ok().map(|seconds| Duration::from_secs(seconds.into()));
+    seconds
+        .or_else(|| duration::parse(text))
+        .ok_or("expected seconds, or a duration such as 30s or 2m")
 }
 
 /// The last known state of a test.
@@ -200,7 +203,7 @@ impl TestState {
                 }
                 (None, Some(until)) => format!(
                     "not sent yet: earlier messages to this origin failed, next attempt at \
-                     {until}; belfry doctor --push shows whether it responds"
+                     {until}; belfry push list shows why"
                 ),
                 (None, None) => format!(
                     "no result within {}: an attempt may take 10 seconds, or no server sends \

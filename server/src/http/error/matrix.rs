@@ -30,6 +30,8 @@ pub(crate) enum MatrixError {
     Common(#[from] CommonError),
     #[error(transparent)]
     Path(#[from] PathError),
+    #[error("There is nothing at this path; add a slash at its end")]
+    MissingSlash,
     #[error(transparent)]
     Query(#[from] PercentError),
     #[error(transparent)]
@@ -105,6 +107,7 @@ impl MatrixError {
     /// Returns the HTTP status and the Matrix error code.
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
+            Self::MissingSlash => (StatusCode::NOT_FOUND, "M_UNRECOGNIZED"),
             Self::Path(error) if error.is_unrecognized() => {
                 (StatusCode::BAD_REQUEST, "M_UNRECOGNIZED")
             }

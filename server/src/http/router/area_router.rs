@@ -86,6 +86,12 @@ impl AreaRouter {
         router
     }
 
+    /// Handles this path, unless a route matches it.
+    pub(crate) fn catch_all(mut self, path: &str, methods: MethodRouter<Arc<AppState>>) -> Self {
+        self.catch_all.add(path.to_owned(), methods);
+        self
+    }
+
     /// Handles all paths below this one that no other route matches.
     pub(crate) fn catch_all_under(
         mut self,

@@ -159,7 +159,7 @@ async fn an_apps_tokens_and_last_use_are_shown(workspace: Workspace) {
     // The last use is recorded once an hour, so it may precede the last token.
     workspace.execute_sql("update apps set last_used_at = 1700000000").await;
     let output = workspace.run(&["app", "list", "cli:Command line"]);
-    let last_used = "last used      2023-11-14T22:13:20Z, to the hour\n";
+    let last_used = "last used      within the hour of 2023-11-14T22:13:20Z\n";
     assert!(output.contains(last_used), "{output}");
     workspace.run(&["app", "add", "Tusky"]);
     let output = workspace.run(&["app", "list", "Tusky"]);

@@ -236,7 +236,7 @@ async fn a_test_needs_a_server_and_a_receiver() {
     let (_, message) = fixture.run_failing_test(&["7"]);
     assert_eq!(message, "belfry: alice has no receiver 7; run `belfry push list alice`\n");
     fixture.stop();
-    let (output, _) = fixture.run_failing_test(&[&id, "--wait", "1s"]);
+    let (output, _) = fixture.run_failing_test(&[&id, "--wait", "1"]);
     let result = "no result within 1s: an attempt may take 10 seconds, or no server sends messages: start belfry serve with this \
                   database and push.contact";
     assert_eq!(output, format!("{id} Tusky, {}: {result}\n", service.url));

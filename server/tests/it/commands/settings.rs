@@ -40,21 +40,6 @@ fn a_data_flag_without_effect_is_reported() {
     let arguments = ["account", "add", "alice", "--data", "new", "--config", "/dev/null"];
     workspace.run(&arguments);
     assert!(workspace.path().join("new/belfry.db").exists());
-
-    // With a variable the flag only causes a warning, because the environment of a service may name
-    // PostgreSQL.
-    workspace.configure("");
-    let mut command = belfry_command(workspace.path(), &["account", "list", "--data", "new"]);
-    let output = command.env("BELFRY_DATABASE", url).output().unwrap();
-    let message = String::from_utf8(output.stderr).unwrap();
-    let warning = "belfry: warning: --data is used only for the socket of belfry doctor, because \
-                   BELFRY_DATABASE names PostgreSQL, which stores all data\n";
-    assert!(message.starts_with(warning), "{message}");
-    assert!(message.contains("cannot open the database postgres://me@127.0.0.1:1/belfry"));
-    let mut command = belfry_command(workspace.path(), &["account", "list"]);
-    command.env("BELFRY_DATABASE", url).env("BELFRY_DATA", "new");
-    let message = String::from_utf8(command.output().unwrap().stderr).unwrap();
-    assert!(!message.contains("warning"), "{message}");
 }
 
 #[test]

@@ -6,10 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::APPLICATION_SERVICE_SETTINGS;
-use crate::delivery::{NOTIFY, PUSHERS, pusher_body};
 use crate::support::process::{belfry_command, run_belfry, run_successfully};
-use crate::support::{PushService, ServerProcess};
 
 /// The event in `docs/evaluation.md`.
 const EVENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/event.json");
@@ -216,45 +213,14 @@ fn errors_name_the_cause() {
     assert_eq!(run_belfry(dir.path(), &arguments).status.code(), Some(2));
 }
 
-#[tokio::test]
-async fn the_deliveries_of_the_event_are_printed() {
-    let push_service = PushService::start().await;
+#[test]
+fn the_command_that_shows_the_deliveries_is_printed() {
     let dir = dir_with_account();
-    let settings = format!(
-        "server_name = 'ring.example'\n{APPLICATION_SERVICE_SETTINGS}[push]\n\
-         contact = 'mailto:ops@ring.example'\nallowed_networks = ['127.0.0.0/8']\n"
-    );
-    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-    let server = ServerProcess::start(dir.path(), &[]);
-    let post = async |path: &str, token: &str, body: Value| {
-        let url = format!("{}{path}", server.url);
-        let request = reqwest::Client::new().post(url).bearer_auth(token).body(body.to_string());
-        assert!(request.send().await.unwrap().status().is_success(), "{path}");
-    };
-    let token = run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", "push"]);
-    let pusher = pusher_body(&json!({}), &push_service.url);
-    post(&format!("{PUSHERS}/set"), token.trim_end(), pusher).await;
-    let end = "\n\nno deliveries of this event are recorded: it was not reported, no rule notified \
-               at that time, or there was no receiver; if `belfry push list` shows a profile_tag, \
-               add --profile-tag\n";
-    let output = explain(dir.path(), &[]);
-    assert!(output.ends_with(end), "{output}");
+    std::fs::write(dir.path().join("belfry.toml"), "push.contact = 'mailto:ops@ring.example'")
+        .unwrap();
     let event: Value = serde_json::from_slice(&std::fs::read(EVENT).unwrap()).unwrap();
-    let members = json!([{ "user_id": "@alice:ring.example" }]);
-    let body = json!({ "event": event, "members": members });
-    post(NOTIFY.strip_prefix("POST ").unwrap(), "token of product", body).await;
-    push_service.wait_for(1).await;
-    let mut output = String::new();
-    // The result is stored shortly after the push gateway has responded.
-    for _ in 0..100 {
-        output = explain(dir.path(), &[]);
-        if output.contains("delivered at") {
-            break;
-        }
-    }
-    let (_, deliveries) = output.split_once("\n\ndeliveries of this event\n").unwrap();
-    assert!(deliveries.starts_with("Example · Phone (gateway)  delivered at 20"), "{output}");
-    assert!(deliveries.ends_with("Z, 1 attempt: status 201\n"), "{output}");
-    let json: Value = serde_json::from_str(&explain(dir.path(), &["--json"])).unwrap();
-    assert_eq!(json["deliveries"][0]["receiver"]["name"], "Example · Phone");
+    let id = event["event_id"].as_str().unwrap();
+    let expected = format!("\n\ndeliveries: belfry push log alice --event '{id}'\n");
+    let output = explain(dir.path(), &[]);
+    assert!(output.ends_with(&expected), "{output}");
 }

@@ -1,5 +1,4 @@
-//! Checks a PostgreSQL database for `belfry doctor`: schema, writes, notifications, durability and
-//! clock.
+//! Checks a PostgreSQL database for `belfry doctor`: schema, writes, notifications and clock.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use tokio::time::timeout;
 use tokio_postgres::{AsyncMessage, Client};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Diagnosis, Durability};
+use super::Diagnosis;
 use crate::engine::database::SecretUrl;
 use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion, TEST_INSERT};
 use crate::engine::options::Options;
@@ -50,8 +49,6 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     let mut diagnosis = Diagnosis {
         supported_schema_version: MIGRATIONS.newest(),
         notifications: Some(notification_outcome),
-        // Other servers with PostgreSQL's protocol may not report these settings.
-        durability: read_durability(&client, hosts.has_several_hosts()).await.ok(),
         clock_offset: Some(clock_offset),
         ..Diagnosis::default()
     };
@@ -67,32 +64,6 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
 async fn try_write(client: &Client) -> Result<(), tokio_postgres::Error> {
     let statements = format!("begin; set local lock_timeout = '3s'; {TEST_INSERT}; rollback");
     client.batch_execute(&statements).await
-}
-
-/// Reads the settings that allow acknowledged writes to be lost. With several hosts, a standby may
-/// be promoted, so acknowledged commits are safe only if each commit waits for a standby.
-async fn read_durability(
-    client: &Client,
-    has_several_hosts: bool,
-) -> Result<Durability, tokio_postgres::Error> {
-    let select = "select current_setting('fsync'), current_setting('full_page_writes'),
-        current_setting('synchronous_commit'), current_setting('synchronous_standby_names')";
-    let row = client.query_one(select, &[]).await?;
-    let mut disabled_settings = Vec::new();
-    for (column, name) in
-        ["fsync", "full_page_writes", "synchronous_commit"].into_iter().enumerate()
-    {
-        if row.try_get::<_, &str>(column)? == "off" {
-            disabled_settings.push(name);
-        }
-    }
-    let (synchronous_commit, standby_names): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
-    let waits_for_standby =
-        !standby_names.is_empty() && !matches!(synchronous_commit, "local" | "off");
-    Ok(Durability {
-        disabled_settings,
-        is_standby_asynchronous: has_several_hosts && !waits_for_standby,
-    })
 }
 
 /// Returns the lead of the server's clock over this machine's, assuming that the server reads it

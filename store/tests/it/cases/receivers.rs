@@ -406,13 +406,3 @@ pub(crate) async fn receivers_are_listed_page_by_page_with_their_account_and_app
     let live: Vec<bool> = list(None, None, 10).await.iter().map(|entry| entry.is_live).collect();
     assert_eq!(live, [false, true, true]);
 }
-
-pub(crate) async fn the_origins_with_the_most_receivers_are_listed_first(store: Store) {
-    add_accounts_and_token(&store).await;
-    for (id, origin) in [(1, "https://b"), (2, "https://c"), (3, "https://c"), (4, "https://a")] {
-        let receiver = NewReceiver { origin: origin.to_owned(), ..pusher(7, id, &id.to_string()) };
-        add_receiver(&store, &receiver).await;
-    }
-    assert_eq!(store.receiver_origins(10).await.unwrap(), ["https://c", "https://a", "https://b"]);
-    assert_eq!(store.receiver_origins(1).await.unwrap(), ["https://c"]);
-}

@@ -167,56 +167,6 @@ async fn a_postgres_that_cannot_be_written_is_reported() {
     report.assert_failed("database", &format!("{server}: PostgreSQL is read-only"));
 }
 
-#[test]
-fn postgres_settings_that_can_lose_writes_are_reported() {
-    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
-        return;
-    }
-    let workspace = workspace_with_database();
-    let check_durability = |url: &str| run_doctor(&workspace, &["--database", url]);
-    let primary = Postgres::start_durable().unwrap();
-    check_durability(&primary.url()).assert_status(
-        "durability",
-        "ok",
-        "stores writes before it acknowledges them",
-    );
-    let two_servers = primary.url().replace('@', &format!("@127.0.0.1:{},", free_port().unwrap()));
-    check_durability(&two_servers).assert_status(
-        "durability",
-        "warning",
-        "set synchronous_standby_names",
-    );
-    let _standby = primary.start_standby().unwrap();
-    primary.replicate_synchronously().unwrap();
-    check_durability(&two_servers).assert_status("durability", "ok", "");
-
-    primary.set_parameter("synchronous_commit", "local").unwrap();
-    check_durability(&primary.url()).assert_status("durability", "ok", "");
-    check_durability(&two_servers).assert_status(
-        "durability",
-        "warning",
-        "commits wait for no standby",
-    );
-    primary.set_parameter("synchronous_commit", "off").unwrap();
-    check_durability(&primary.url()).assert_status(
-        "durability",
-        "warning",
-        "synchronous_commit is off in PostgreSQL",
-    );
-    check_durability(&two_servers).assert_status(
-        "durability",
-        "warning",
-        "commits wait for no standby",
-    );
-
-    let without_fsync = Postgres::start().unwrap();
-    let report = check_durability(&without_fsync.url());
-    report.assert_status("durability", "warning", "fsync is off in PostgreSQL");
-    report.assert_status("durability", "warning", "full_page_writes is off in PostgreSQL");
-    // There are only warnings, because the settings may be intended.
-    assert_eq!(report.exit_code, Some(0));
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_notifications_are_reported() {
     let Some(workspace) = Workspace::postgres().await else { return };
