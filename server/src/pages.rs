@@ -190,7 +190,4 @@ pub struct SignedOutPage<'a> {
 }
 
 #[cfg(test)]
-#[path = "../examples/pages/samples.rs"]
-pub(crate) mod samples;
-#[cfg(test)]
 pub(crate) mod tests;
