@@ -67,7 +67,6 @@ pub struct AppState {
     pub evaluation_pool: EvaluationPool,
     /// The delivery of notifications, if it is configured.
     pub delivery: Option<Delivery>,
-    pub logo: Option<StaticFile>,
     pub style: StaticFile,
     /// Accounts that are sending a large body.
     pub large_body_slots: AccountSlots,
@@ -88,7 +87,6 @@ impl AppState {
         let rule_limits = config.rules.limits();
         let application_services = ApplicationServices::load(&config.application_services)?;
         application_services.create_senders(&store, clock.now()).await?;
-        let logo = config.instance.logo.as_deref().map(StaticFile::read_logo).transpose()?;
         Ok(Self {
             limits: RateLimiter::open(&config, &metrics.limits)
                 .await
@@ -104,7 +102,6 @@ impl AppState {
             large_body_slots: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),
-            logo,
             style: StaticFile::style_sheet(config.instance.accent),
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
@@ -215,7 +212,6 @@ impl AppState {
             language,
             server: self.server_name(),
             title: &self.config.instance.title,
-            logo: self.logo.as_ref(),
             style: self.style.path(),
             ignores_early_input: true,
             language_link: FRONT,

@@ -27,7 +27,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use smart_default::SmartDefault;
 use url::Url;
 
-pub use self::accent::{Accent, Color};
+pub use self::accent::Accent;
 #[cfg(test)]
 pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::effective::EXAMPLE;

@@ -9,7 +9,6 @@ mod error;
 mod field_error;
 mod front;
 mod last_use;
-mod logo;
 mod notifications;
 mod pager;
 mod rule;
@@ -60,8 +59,6 @@ pub struct Layout<'a> {
     /// The server name: the part of a user id after the colon.
     pub server: &'a str,
     pub title: &'a str,
-    /// The service's logo, next to its title. Without one, a bell is shown.
-    pub logo: Option<&'a StaticFile>,
     /// The path of the style sheet.
     pub style: &'a str,
     /// True if key presses and clicks just after loading are ignored, because the site that opened

@@ -10,7 +10,6 @@ use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, ConfigError, EXAMPLE};
 use crate::delivery::load_sealing_key;
 use crate::limits::redis_servers;
-use crate::pages::StaticFile;
 use crate::tls::Tls;
 
 #[derive(Subcommand)]
@@ -45,16 +44,10 @@ pub(super) fn check(config: &Config) -> Result<(), CliError> {
 /// Loads the files that the settings name, except the sealing key, for which `doctor` has a separate
 /// check.
 pub(super) fn check_files(config: &Config) -> Result<(), ConfigError> {
-    let errors: [Option<CliError>; 5] = [
+    let errors: [Option<CliError>; 4] = [
         ApplicationServices::load(&config.application_services).err().map(Into::into),
         config.tls.clone().and_then(|files| Tls::load(files).err()).map(Into::into),
         Store::check_certificates(&config.database()).err().map(Into::into),
-        config
-            .instance
-            .logo
-            .as_deref()
-            .and_then(|logo| StaticFile::read_logo(logo).err())
-            .map(Into::into),
         redis_servers(config).err().map(Into::into),
     ];
     ConfigError::from_problems(errors.iter().flatten().map(ToString::to_string).collect())

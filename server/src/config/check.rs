@@ -314,9 +314,9 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_up_link_must_be_a_web_or_mailto_url() {
+    fn a_link_must_be_a_web_or_mailto_url() {
         let parse_settings = |url: &str| {
-            let settings = format!("instance.sign_up_url = '{url}'");
+            let settings = format!("instance.password_reset_url = '{url}'");
             toml::from_str::<Config>(&settings).map_err(|error| error.message().to_owned())
         };
         for url in ["https://ring.example/join", "http://ring.example", "mailto:help@ring.example"]

@@ -143,10 +143,6 @@ impl Config {
         let detailed_origin = match path {
             "database_file" => self.database.as_ref().map(describe_url),
             "redis_file" => self.redis.as_ref().map(describe_url),
-            "instance.accent" => {
-                let accent = self.instance.accent;
-                accent.map(|accent| format!("{origin}; on dark pages {}", accent.dark()))
-            }
             _ => None,
         };
         detailed_origin.unwrap_or_else(|| origin.clone())

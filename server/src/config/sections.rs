@@ -1,7 +1,6 @@
 //! Settings in sections of `belfry.toml`. Skipped fields are constants that tests replace: they
 //! cannot be set in the file.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use belfry_core::limits::cidr::Cidr;
@@ -105,16 +104,11 @@ pub struct InstanceSettings {
     /// The purpose of the service, on the front page and in the API; blank lines separate
     /// paragraphs.
     pub description: String,
-    /// An SVG or PNG file that the pages show next to the title.
-    pub logo: Option<PathBuf>,
     /// The colour of links and buttons on the pages.
     pub accent: Option<Accent>,
     /// Page where users who forgot their password get a new one; a link on the sign-in page.
     #[serde(deserialize_with = "values::deserialize_link")]
     pub password_reset_url: Option<Url>,
-    /// Page where people get an account; a link on the sign-in page.
-    #[serde(deserialize_with = "values::deserialize_link")]
-    pub sign_up_url: Option<Url>,
     /// The rules of the service, which people accept on the sign-up page.
     #[serde(deserialize_with = "values::deserialize_link")]
     pub rules_url: Option<Url>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderValue, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use crate::app::AppState;
@@ -15,10 +15,6 @@ use crate::pages::assets::{StaticFile, embedded_files};
 /// the file forever.
 const CACHE_FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// The content security policy of images. If a browser opens one as a document, everything except
-/// styles is forbidden.
-const IMAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
-
 /// Returns the file with the name in the path.
 pub(super) async fn serve_asset(
     State(state): State<Arc<AppState>>,
@@ -26,15 +22,9 @@ pub(super) async fn serve_asset(
 ) -> Result<Response, CommonError> {
     let name = path.parameter("{file}").unwrap_or_default();
     let is_named = |file: &&StaticFile| file.is_named(name);
-    let configured_file = state.logo.iter().chain([&state.style]).find(is_named);
-    let file =
-        configured_file.or_else(|| embedded_files().find(is_named)).ok_or(CommonError::NotFound)?;
+    let style = Some(&state.style).filter(is_named);
+    let file = style.or_else(|| embedded_files().find(is_named)).ok_or(CommonError::NotFound)?;
     let headers =
         [(header::CONTENT_TYPE, file.content_type), (header::CACHE_CONTROL, CACHE_FOREVER)];
-    let mut response = (headers, file.content.clone()).into_response();
-    if file.content_type.starts_with("image/") {
-        let policy = HeaderValue::from_static(IMAGE_POLICY);
-        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
-    Ok(response)
+    Ok((headers, file.content.clone()).into_response())
 }

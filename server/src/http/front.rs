@@ -8,7 +8,7 @@ use axum::response::Response;
 use url::Url;
 
 use crate::app::AppState;
-use crate::http::account::sign_in::sign_up_url;
+use crate::http::account::sign_in::sign_up_path;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_language::accepts_html;
 use crate::http::extract::session::BrowserSession;
@@ -34,14 +34,14 @@ fn render_front_page(session: &BrowserSession) -> Result<Response, PageError> {
     let config = &session.state.config;
     let [account_path, sign_in_path] =
         [ACCOUNT, SIGN_IN].map(|path| with_language(path, session.lang));
-    let sign_up_url = sign_up_url(session, None);
+    let sign_up_path = sign_up_path(session, None);
     let page = FrontPage {
         layout: session.layout(session.lang),
         description: &config.instance.description,
         account: session.account().map(|account| account.name.as_str()),
         account_path: &account_path,
         sign_in_path: &sign_in_path,
-        sign_up_url: sign_up_url.as_deref(),
+        sign_up_path: sign_up_path.as_deref(),
         api_path: OPENAPI,
         documentation_url: config.oauth.documentation_url.as_ref().map(Url::as_str),
     };

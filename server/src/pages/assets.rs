@@ -28,7 +28,7 @@ macro_rules! embed {
 
 /// The style sheet.
 pub static STYLE: LazyLock<StaticFile> = embed!("belfry", "css");
-/// The bell, which is shown if no logo is configured.
+/// The bell: the icon of the pages, and the avatar of all accounts.
 pub static BELL: LazyLock<StaticFile> = embed!("bell", "svg");
 /// The script of the copy button on the code page.
 pub static COPY_SCRIPT: LazyLock<StaticFile> = embed!("copy", "js");
@@ -67,7 +67,6 @@ impl StaticFile {
         let content_type = match extension {
             "css" => "text/css; charset=utf-8",
             "js" => "text/javascript; charset=utf-8",
-            "png" => "image/png",
             _ => "image/svg+xml",
         };
         Self { path: format!("{STATIC}/{name}-{hash:08x}.{extension}"), content_type, content }

@@ -15,8 +15,8 @@ pub struct FrontPage<'a> {
     pub account: Option<&'a str>,
     pub account_path: &'a str,
     pub sign_in_path: &'a str,
-    /// Link to the sign-up page, if there is one.
-    pub sign_up_url: Option<&'a str>,
+    /// The path of the sign-up page if registration is open.
+    pub sign_up_path: Option<&'a str>,
     /// The path of the OpenAPI document.
     pub api_path: &'a str,
     /// Link to the configured documentation for app developers.

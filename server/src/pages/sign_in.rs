@@ -21,8 +21,8 @@ pub struct SignInPage<'a> {
     pub notice: Option<Notice>,
     /// Link to the page for resetting the password.
     pub password_reset_url: Option<&'a str>,
-    /// Link to the sign-up page.
-    pub sign_up_url: Option<&'a str>,
+    /// The path of the sign-up page if registration is open.
+    pub sign_up_path: Option<&'a str>,
 }
 
 impl SignInPage<'_> {

@@ -27,7 +27,6 @@ pub(crate) fn sample_layout() -> Layout<'static> {
         language: Language::English,
         server,
         title: server,
-        logo: None,
         style: assets::STYLE.path(),
         ignores_early_input: true,
         language_link: "/",
@@ -36,9 +35,10 @@ pub(crate) fn sample_layout() -> Layout<'static> {
 
 #[test]
 fn templates_escape_everything_and_have_no_inline_code() {
-    let forbidden =
-        Regex::new(r#"(?i)\|\s*safe|\sstyle=|<style|javascript:|<base|<object|\son[a-z]+=|https?:"#)
-            .unwrap();
+    let forbidden = Regex::new(
+        r#"(?i)\|\s*safe|\sstyle=|<style|javascript:|<base|<object|\son[a-z]+=|https?:"#,
+    )
+    .unwrap();
     for (name, template) in templates() {
         assert!(forbidden.find(&template).is_none(), "{name}: {:?}", forbidden.find(&template));
         for script in template.split("<script").skip(1) {
@@ -122,9 +122,21 @@ fn the_consent_page_shows_app_account_scopes_and_redirect_target() {
 #[test]
 fn an_app_error_has_a_sentence_for_users_and_the_api_message_for_developers() {
     for (error, sentence, details) in [
-        (OAuthError::UnknownClient, "does not know the app", "There is no app with this client_id."),
-        (OAuthError::InvalidRedirectUri, "to an address that it has not", "This redirect_uri is not"),
-        (OAuthError::UnknownScope("reed".into()), "asks for permissions", "The scope reed does not"),
+        (
+            OAuthError::UnknownClient,
+            "does not know the app",
+            "There is no app with this client_id.",
+        ),
+        (
+            OAuthError::InvalidRedirectUri,
+            "to an address that it has not",
+            "This redirect_uri is not",
+        ),
+        (
+            OAuthError::UnknownScope("reed".into()),
+            "asks for permissions",
+            "The scope reed does not",
+        ),
     ] {
         let code = error.code();
         let cause = ErrorCause::OAuth(error);

@@ -63,14 +63,12 @@ async fn the_front_page_has_no_sign_up_link_if_registration_is_closed() {
 async fn the_configured_description_links_and_accent_are_used() {
     let settings = "[instance]\ntitle = 'Bell Ringers'\naccent = '#8A2B57'\n\
         description = '''Rings <every> bell.\n\nOnly at noon.'''\n\
-        sign_up_url = 'https://ring.example/join'\n\
         [oauth]\ndocumentation_url = 'https://ring.example/docs'\n";
     let service = Service::start_with(toml::from_str::<Config>(settings).unwrap()).await;
     let page = service.browser().get("/").await;
     for text in [
         " · Bell Ringers</title>",
         ">Rings &#60;every&#62; bell.</p>\n<p dir=\"auto\">Only at noon.</p>",
-        "href=\"https://ring.example/join\"",
         "href=\"https://ring.example/docs\"",
     ] {
         page.assert_page(200, text);
@@ -89,7 +87,7 @@ async fn the_configured_description_links_and_accent_are_used() {
         (200, "text/css; charset=utf-8")
     );
     assert_eq!(response.header("cache-control"), "public, max-age=31536000, immutable");
-    assert!(response.text.contains("\n:root { --accent: #8a2b57;"), "{}", response.text);
+    assert!(response.text.contains("\n:root { --accent: #8a2b57; }"), "{}", response.text);
 }
 
 #[test]
@@ -99,8 +97,7 @@ fn config_check_and_serve_reject_an_accent_with_insufficient_contrast() {
     std::fs::write(&file, "[instance]\naccent = \"#8a2b57\"\n").unwrap();
     let settings = run_successfully(dir.path(), &["config", "check"]);
     let line = settings.lines().find(|line| line.starts_with("accent = ")).unwrap();
-    assert!(line.starts_with("accent = \"#8a2b57\" "), "{line}");
-    assert!(line.contains("belfry.toml; on dark pages #"), "{line}");
+    assert!(line.starts_with("accent = \"#8a2b57\" ") && line.contains("belfry.toml"), "{line}");
 
     std::fs::write(&file, "[instance]\naccent = \"#40c0b0\"\n").unwrap();
     for command in [&["config", "check"][..], &["serve"]] {

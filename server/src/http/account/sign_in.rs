@@ -55,7 +55,7 @@ pub(crate) fn render_sign_in_page(
     let notice = notice.or_else(|| session.has_ended().then_some(Notice::SignedOut));
     let csrf = session.csrf_token();
     let instance = &session.state.config.instance;
-    let sign_up_url = sign_up_url(session, pending);
+    let sign_up_path = sign_up_path(session, pending);
     let request = pending.and_then(PendingAuthorization::handle);
     let language_link = match request {
         Some(handle) => resume_path(handle, None),
@@ -71,7 +71,7 @@ pub(crate) fn render_sign_in_page(
         failure,
         notice,
         password_reset_url: instance.password_reset_url.as_ref().map(Url::as_str),
-        sign_up_url: sign_up_url.as_deref(),
+        sign_up_path: sign_up_path.as_deref(),
     };
     let redirect_uri = pending.map(|pending| &pending.request.target.redirect_uri);
     let status = failure.map_or(StatusCode::OK, sign_in_status);
@@ -84,17 +84,12 @@ pub(crate) fn render_sign_in_page(
     Ok(with_retry_after(response, failure.and_then(AuthenticationError::retry_after)))
 }
 
-/// Returns the link to the sign-up page: the configured one, or else this server's if registration
-/// is open.
-pub(crate) fn sign_up_url(
+/// Returns the path of the sign-up page if registration is open.
+pub(crate) fn sign_up_path(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
 ) -> Option<String> {
-    let config = &session.state.config;
-    if let Some(url) = &config.instance.sign_up_url {
-        return Some(url.to_string());
-    }
-    let is_open = config.registration == RegistrationPolicy::Open;
+    let is_open = session.state.config.registration == RegistrationPolicy::Open;
     is_open.then(|| match pending.and_then(|pending| Some((pending.handle()?, pending))) {
         Some((handle, pending)) => {
             with_language(&format!("{SIGN_UP}?request={handle}"), pending.chosen_lang)

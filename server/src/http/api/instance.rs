@@ -29,7 +29,7 @@ pub(crate) fn v1_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
         "version": VERSION,
         "urls": {},
         "stats": { "user_count": 0, "status_count": 0, "domain_count": 0 },
-        "thumbnail": thumbnail_url(state),
+        "thumbnail": state.avatar_url(),
         "languages": ["en"],
         "registrations": is_registration_open(state),
         "approval_required": false,
@@ -54,7 +54,7 @@ pub(crate) async fn v2(State(state): State<Arc<AppState>>) -> impl IntoResponse 
         "source_url": "",
         "description": instance.description,
         "usage": { "users": { "active_month": 0 } },
-        "thumbnail": { "url": thumbnail_url(&state) },
+        "thumbnail": { "url": state.avatar_url() },
         "icon": [],
         "languages": ["en"],
         "configuration": configuration,
@@ -62,7 +62,7 @@ pub(crate) async fn v2(State(state): State<Arc<AppState>>) -> impl IntoResponse 
             "enabled": is_registration_open(&state),
             "approval_required": false,
             "message": null,
-            "url": instance.sign_up_url,
+            "url": null,
         },
         "api_versions": { "mastodon": 2 },
         "contact": { "email": "", "account": null },
@@ -95,14 +95,6 @@ pub(crate) fn nodeinfo_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
             "nodeDescription": state.config.instance.description,
         },
     }))
-}
-
-/// Returns the URL of the configured logo, or of the default avatar if there is none.
-fn thumbnail_url(state: &AppState) -> String {
-    match &state.logo {
-        Some(logo) => format!("{}{}", state.base_url, logo.path()),
-        None => state.avatar_url(),
-    }
 }
 
 fn is_registration_open(state: &AppState) -> bool {
