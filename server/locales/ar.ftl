@@ -291,7 +291,6 @@ devices-error-busy = خدمة الإشعارات مزدحمة وتطلب من ه
 devices-error-rejected = رفضت خدمة الإشعارات الرسالة (الحالة { $status }).
 devices-error-status = أبلغت خدمة الإشعارات عن خطأ (الحالة { $status }).
 devices-error-gone = لم تعد خدمة الإشعارات تعرف هذا الجهاز.
-devices-error-forbidden = لا يُسمح لهذا الخادم بالاتصال بعنوان خدمة الإشعارات.
 devices-error-other = تعذر إرسال الرسالة.
 deliveries-title = آخر عمليات التسليم
 deliveries-test = تجربة

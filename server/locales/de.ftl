@@ -289,7 +289,6 @@ devices-error-busy = Der Push-Dienst ist überlastet und bittet diesen Server zu
 devices-error-rejected = Der Push-Dienst hat die Nachricht abgelehnt (Status { $status }).
 devices-error-status = Der Push-Dienst meldet einen Fehler (Status { $status }).
 devices-error-gone = Der Push-Dienst kennt dieses Gerät nicht mehr.
-devices-error-forbidden = Dieser Server darf sich nicht mit der Adresse des Push-Dienstes verbinden.
 devices-error-other = Die Nachricht konnte nicht gesendet werden.
 deliveries-title = Letzte Zustellungen
 deliveries-test = Test

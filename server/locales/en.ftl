@@ -289,7 +289,6 @@ devices-error-busy = The push service is overloaded and asks this server to wait
 devices-error-rejected = The push service rejected the message (status { $status }).
 devices-error-status = The push service reports an error (status { $status }).
 devices-error-gone = The push service no longer knows this device.
-devices-error-forbidden = This server may not connect to the address of the push service.
 devices-error-other = The message could not be sent.
 deliveries-title = Latest deliveries
 deliveries-test = Test

@@ -289,7 +289,6 @@ devices-error-busy = El servicio de notificaciones está saturado y pide a este 
 devices-error-rejected = El servicio de notificaciones ha rechazado el mensaje (estado { $status }).
 devices-error-status = El servicio de notificaciones comunica un error (estado { $status }).
 devices-error-gone = El servicio de notificaciones ya no conoce este dispositivo.
-devices-error-forbidden = Este servidor no puede conectarse a la dirección del servicio de notificaciones.
 devices-error-other = No se ha podido enviar el mensaje.
 deliveries-title = Últimas entregas
 deliveries-test = Prueba

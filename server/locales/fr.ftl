@@ -289,7 +289,6 @@ devices-error-busy = Le service de notification est surchargé et demande à ce 
 devices-error-rejected = Le service de notification a refusé le message (statut { $status }).
 devices-error-status = Le service de notification signale une erreur (statut { $status }).
 devices-error-gone = Le service de notification ne connaît plus cet appareil.
-devices-error-forbidden = Ce serveur n’a pas le droit de se connecter à l’adresse du service de notification.
 devices-error-other = Le message n’a pas pu être envoyé.
 deliveries-title = Derniers envois
 deliveries-test = Test

@@ -289,7 +289,6 @@ devices-error-busy = Il servizio di notifica è sovraccarico e chiede a questo s
 devices-error-rejected = Il servizio di notifica ha rifiutato il messaggio (stato { $status }).
 devices-error-status = Il servizio di notifica segnala un errore (stato { $status }).
 devices-error-gone = Il servizio di notifica non conosce più questo dispositivo.
-devices-error-forbidden = Questo server non può collegarsi all’indirizzo del servizio di notifica.
 devices-error-other = Non è stato possibile inviare il messaggio.
 deliveries-title = Ultime consegne
 deliveries-test = Prova

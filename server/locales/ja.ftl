@@ -285,7 +285,6 @@ devices-error-busy = プッシュサービスが混み合っており、待つ�
 devices-error-rejected = プッシュサービスがメッセージを拒否しました（ステータス { $status }）。
 devices-error-status = プッシュサービスでエラーが発生しました（ステータス { $status }）。
 devices-error-gone = プッシュサービスにこの端末の登録がなくなっています。
-devices-error-forbidden = このサーバーはプッシュサービスのアドレスへの接続を許可されていません。
 devices-error-other = メッセージを送信できませんでした。
 deliveries-title = 最近の配信
 deliveries-test = テスト

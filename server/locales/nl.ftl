@@ -289,7 +289,6 @@ devices-error-busy = De pushdienst is overbelast en vraagt deze server te wachte
 devices-error-rejected = De pushdienst heeft het bericht geweigerd (status { $status }).
 devices-error-status = De pushdienst meldt een fout (status { $status }).
 devices-error-gone = De pushdienst kent dit apparaat niet meer.
-devices-error-forbidden = Deze server mag geen verbinding maken met het adres van de pushdienst.
 devices-error-other = Het bericht kon niet worden verstuurd.
 deliveries-title = Laatste bezorgingen
 deliveries-test = Test

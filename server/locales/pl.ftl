@@ -291,7 +291,6 @@ devices-error-busy = Usługa powiadomień jest przeciążona i prosi ten serwer,
 devices-error-rejected = Usługa powiadomień odrzuciła wiadomość (status { $status }).
 devices-error-status = Usługa powiadomień zgłasza błąd (status { $status }).
 devices-error-gone = Usługa powiadomień nie zna już tego urządzenia.
-devices-error-forbidden = Ten serwer nie może łączyć się z adresem usługi powiadomień.
 devices-error-other = Nie udało się wysłać wiadomości.
 deliveries-title = Ostatnie dostawy
 deliveries-test = Test

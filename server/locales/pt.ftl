@@ -289,7 +289,6 @@ devices-error-busy = O serviço de notificações está sobrecarregado e pede qu
 devices-error-rejected = O serviço de notificações rejeitou a mensagem (status { $status }).
 devices-error-status = O serviço de notificações informa um erro (status { $status }).
 devices-error-gone = O serviço de notificações não conhece mais este dispositivo.
-devices-error-forbidden = Este servidor não pode se conectar ao endereço do serviço de notificações.
 devices-error-other = A mensagem não pôde ser enviada.
 deliveries-title = Últimas entregas
 deliveries-test = Teste

@@ -285,7 +285,6 @@ devices-error-busy = 推送服务过载，要求此服务器等待。
 devices-error-rejected = 推送服务拒绝了消息（状态 { $status }）。
 devices-error-status = 推送服务报告错误（状态 { $status }）。
 devices-error-gone = 推送服务中已没有此设备。
-devices-error-forbidden = 此服务器不得连接推送服务的地址。
 devices-error-other = 消息无法发送。
 deliveries-title = 最近的发送
 deliveries-test = 测试

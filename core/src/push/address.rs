@@ -72,8 +72,9 @@ impl PushAddressPolicy {
         !is_mapped && (is_allowed || scheme == Scheme::Https && is_public(address))
     }
 
-    /// Returns whether there are networks to which messages may be sent without TLS.
-    pub(super) fn allows_plain_http(&self) -> bool {
+    /// Returns whether there are networks to which messages may be sent without TLS, and by names
+    /// without a dot.
+    pub(super) fn has_allowed_networks(&self) -> bool {
         !self.allowed_networks.is_empty()
     }
 }

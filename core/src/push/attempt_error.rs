@@ -94,6 +94,17 @@ attempt_errors! {
     PushKeyRejected = "push_key_rejected" "the push gateway rejected the device",
 }
 
+impl AttemptError {
+    /// Returns the error as the owner of the receiver may see it. A forbidden address is the same as
+    /// a name without addresses, so that users cannot find names in the operator's network.
+    pub fn for_owner(&self) -> &Self {
+        match self {
+            Self::ForbiddenAddress => &Self::Dns,
+            error => error,
+        }
+    }
+}
+
 /// Serializes the sentence.
 impl Serialize for AttemptError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -46,6 +46,8 @@ pub enum EndpointError {
     ContainsFragment,
     #[error("the host name must not end with a dot")]
     FinalDot,
+    #[error("the host name must contain a dot")]
+    SingleLabel,
     #[error("the port must be 443, or 1024 or above")]
     ForbiddenPort,
     #[error("the URL must not contain an address of a private or reserved network")]
@@ -68,7 +70,7 @@ impl Endpoint {
         }
         let scheme = match url.scheme() {
             "https" => Scheme::Https,
-            "http" if address_policy.allows_plain_http() => Scheme::Http,
+            "http" if address_policy.has_allowed_networks() => Scheme::Http,
             _ => return Err(EndpointError::SchemeNotHttps),
         };
         if !url.username().is_empty() || url.password().is_some() {
@@ -81,6 +83,12 @@ impl Endpoint {
         // With a final dot, one host would have two origins.
         if matches!(&host, Host::Domain(name) if name.ends_with('.')) {
             return Err(EndpointError::FinalDot);
+        }
+        // Names without a dot are those of the operator's network.
+        if matches!(&host, Host::Domain(name) if !name.contains('.'))
+            && !address_policy.has_allowed_networks()
+        {
+            return Err(EndpointError::SingleLabel);
         }
         let port = url.port_or_known_default().ok_or(EndpointError::ForbiddenPort)?;
         if port != 443 && port < 1024 {
@@ -165,6 +173,7 @@ mod tests {
     fn invalid_and_unsafe_urls_are_rejected() {
         use EndpointError::{
             ContainsCredentials, ContainsFragment, FinalDot, ForbiddenPort, Invalid, SchemeNotHttps,
+            SingleLabel,
         };
         for (text, error) in [
             ("", Invalid),
@@ -175,6 +184,8 @@ mod tests {
             ("https://push .example/", Invalid),
             ("https://push.example./", FinalDot),
             ("https://localhost./", FinalDot),
+            ("https://localhost/", SingleLabel),
+            ("https://db:8443/", SingleLabel),
             ("https://[::1", Invalid),
             ("https://1.2.3.4.5/", Invalid),
             ("https://256.256.256.256/", Invalid),
@@ -260,6 +271,7 @@ mod tests {
             // Every address of the name is checked later.
             ("http://push.example:8080/", Ok(())),
             ("https://127.0.0.1:8080/", Ok(())),
+            ("http://gateway:8080/", Ok(())),
             ("http://8.8.8.8:8080/", Err(EndpointError::ForbiddenAddress)),
             ("http://10.0.0.1:8080/", Err(EndpointError::ForbiddenAddress)),
             ("http://127.0.0.1/", Err(EndpointError::ForbiddenPort)),

@@ -129,6 +129,11 @@ fn an_invalid_subscription_is_rejected_with_the_reason() {
         ),
         (
             ENDPOINT,
+            "https://db/",
+            "Validation failed: Endpoint is invalid: the host name must contain a dot",
+        ),
+        (
+            ENDPOINT,
             "https://10.0.0.1/",
             "Validation failed: Endpoint is invalid: the URL must not contain an address of a \
              private or reserved network",

@@ -18,10 +18,11 @@ pub(super) fn describe_failure(layout: &Layout<'_>, error: Option<&AttemptError>
             let status = status.to_string();
             return layout.language.text_with(key, "status", Argument::Trusted(&status));
         }
-        Some(E::Dns | E::Refused | E::Tls | E::Certificate | E::Protocol) => {
-            "devices-error-unreachable"
-        }
-        Some(E::ForbiddenAddress) => "devices-error-forbidden",
+        // The same for a name in the operator's network and for one that does not exist, so that
+        // users cannot find such names.
+        Some(
+            E::Dns | E::ForbiddenAddress | E::Refused | E::Tls | E::Certificate | E::Protocol,
+        ) => "devices-error-unreachable",
         _ => "devices-error-other",
     };
     layout.text(key).into_owned()
@@ -35,11 +36,10 @@ mod tests {
     #[test]
     fn errors_are_described_in_words() {
         use AttemptError::{
-            Certificate, ForbiddenAddress, Refused, Status, Timeout, VapidKeyUnknown,
+            Certificate, Dns, ForbiddenAddress, Refused, Status, Timeout, VapidKeyUnknown,
         };
         let denied = "The push service does not accept messages from this server.";
         let unreachable = "The push service cannot be reached.";
-        let forbidden = "This server may not connect to the address of the push service.";
         for (error, expected) in [
             (Status(401), denied),
             (Status(403), denied),
@@ -52,7 +52,8 @@ mod tests {
             (Timeout, "The push service did not respond in time."),
             (Refused, unreachable),
             (Certificate, unreachable),
-            (ForbiddenAddress, forbidden),
+            (ForbiddenAddress, unreachable),
+            (Dns, unreachable),
             (VapidKeyUnknown, "The message could not be sent."),
         ] {
             assert_eq!(describe_failure(&sample_layout(), Some(&error)), expected, "{error}");

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::audit::AuditKind;
 use belfry_core::json::to_bytes;
 use belfry_core::matrix::user_id;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::{Pusher, ReceiverDocument, Subscription};
 use belfry_core::rules::{RulesetsResponse, User};
 use belfry_store::{
@@ -156,7 +157,7 @@ fn receiver_to_json(listed: &ListedReceiver) -> Value {
         "created_at": receiver.created_at.to_string(),
         "last_success_at": format_optional_time(receiver.succeeded_at),
         "last_failure_at": format_optional_time(receiver.failed_at),
-        "last_failure": receiver.failure,
+        "last_failure": receiver.failure.as_ref().map(AttemptError::for_owner),
     });
     match &receiver.document {
         ReceiverDocument::Subscription(Subscription { settings, .. }) => {
@@ -183,7 +184,7 @@ fn delivery_to_json(delivery: &LoggedDelivery) -> Value {
         "expires_at": delivery.expires_at.to_string(),
         "finished_at": format_optional_time(delivery.finished_at),
         "status": delivery.status,
-        "error": delivery.error,
+        "error": delivery.error.as_ref().map(AttemptError::for_owner),
     })
 }
 
