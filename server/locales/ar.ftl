@@ -6,6 +6,7 @@ sign-in-title = تسجيل الدخول
 sign-in-app = يطلب { $app } استخدام حسابك.
 sign-in-name = الاسم أو البريد الإلكتروني
 sign-in-password = كلمة المرور
+sign-in-show-password = إظهار كلمة المرور
 sign-in-button = تسجيل الدخول
 sign-in-wrong = الاسم أو كلمة المرور غير صحيحة. يُرجى التحقق منهما.
 sign-in-wrong-address = إذا أنشأت حسابك هنا، فاستخدم اسم المستخدم بدلاً من عنوان البريد الإلكتروني.
@@ -25,6 +26,7 @@ languages = اللغة
 ## الموافقة
 
 consent-title = السماح لتطبيق { $app } باستخدام حسابك؟
+consent-operator-app = أضاف القائمون على هذا الخادم هذا التطبيق.
 consent-account = حسابك
 consent-switch = استخدام حساب آخر
 consent-allows = سيتمكّن { $app } من:
@@ -147,6 +149,7 @@ apps-remove = إزالة الوصول
 apps-matrix = عملاء Matrix
 apps-matrix-note = تطبيقات سجّلت الدخول فيها بكلمة مرورك.
 apps-matrix-device-note = سجّلت الدخول هناك بكلمة مرورك.
+apps-command-line = سطر الأوامر
 apps-issued-note = أصدره القائمون على هذا الخادم.
 
 ## Notifications
@@ -293,6 +296,7 @@ devices-error-status = أبلغت خدمة الإشعارات عن خطأ (ال�
 devices-error-gone = لم تعد خدمة الإشعارات تعرف هذا الجهاز.
 devices-error-other = تعذر إرسال الرسالة.
 deliveries-title = آخر عمليات التسليم
+deliveries-tests = آخر التجارب
 deliveries-test = تجربة
 deliveries-ack = طلب تأكيد الجهاز
 deliveries-other = إشعار
@@ -448,6 +452,7 @@ sessions-this = هذا المتصفح
 sessions-browser = { $browser } على { $system }
 sessions-unknown = متصفح غير معروف
 sessions-since = سُجّل الدخول في { $time }
+sessions-more = متصفحات أخرى
 sessions-others = تسجيل الخروج من كل مكان آخر
 used-recently = استُخدم خلال الساعة الأخيرة
 used-hours =
@@ -489,7 +494,7 @@ delete-last-admin = أنت المدير الوحيد لهذا الخادم. اج
 notice-token-revoked = سُجّل خروج التطبيق من هناك.
 notice-password-changed = تغيّرت كلمة مرورك. سُجّل خروج كل المتصفحات الأخرى وكل التطبيقات.
 notice-email-changed = تم تحديث بريدك الإلكتروني.
-notice-session-ended = سُجّل خروج ذلك المتصفح.
+notice-session-ended = سُجّل خروج المتصفح الآخر.
 notice-sessions-ended = سُجّل خروج كل المتصفحات الأخرى.
 notice-deletion-cancelled = حسابك باقٍ.
 notice-test-sent = رسالة التجربة في طريقها. تعرض القائمة أدناه ما إذا كانت قد وصلت؛ أعد تحميل الصفحة لتحديثها.
@@ -498,7 +503,7 @@ notice-test-not-sent = لم تُرسل رسالة تجربة: الجهاز لا 
 ## Sign up
 
 sign-up-name = اسم المستخدم
-sign-up-name-hint = أحرف لاتينية صغيرة من a إلى z وأرقام وشرطات سفلية، مثل anna_b. لا يمكن تغييره لاحقًا.
+sign-up-name-hint = أحرف لاتينية صغيرة من a إلى z وأرقام وشرطات سفلية، وفي الوسط أيضًا نقاط وشرطات. لا يمكن تغييره لاحقًا.
 sign-up-email = البريد الإلكتروني
 sign-up-email-hint = اختياري. يستطيع القائمون على هذا الخادم التواصل معك عبره. تسجّل الدخول باسم المستخدم.
 sign-up-again = كلمة المرور مرة أخرى
@@ -560,7 +565,13 @@ forged-form-sentence = ربما سجّلت الدخول أو الخروج في �
 forged-form-advice = اسمح بملفات تعريف الارتباط لهذا الخادم، ثم ارجع وحاول مرة أخرى.
 rate-limited-title = طلبات كثيرة جدًا
 rate-limited-sentence = تلقّى هذا الخادم منك طلبات كثيرة جدًا في وقت قصير.
-rate-limited-advice = يُرجى الانتظار بضع دقائق ثم المحاولة مرة أخرى.
+rate-limited-advice =
+    يُرجى المحاولة مرة أخرى بعد { $minutes ->
+        [one] دقيقة واحدة
+        [two] دقيقتين
+        [few] { $minutes } دقائق
+       *[other] { $minutes } دقيقة
+    }.
 internal-title = حدث خطأ هنا
 internal-sentence = الخطأ من هذا الخادم وليس منك، وقد تم تسجيله.
 internal-advice = يُرجى المحاولة مرة أخرى بعد قليل.

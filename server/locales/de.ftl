@@ -6,6 +6,7 @@ sign-in-title = Anmelden
 sign-in-app = { $app } möchte dein Konto nutzen.
 sign-in-name = Name oder E-Mail-Adresse
 sign-in-password = Passwort
+sign-in-show-password = Passwort anzeigen
 sign-in-button = Anmelden
 sign-in-wrong = Name oder Passwort ist falsch. Bitte prüfe beides.
 sign-in-wrong-address = Wenn du dich hier registriert hast, verwende den Benutzernamen statt der E-Mail-Adresse.
@@ -23,6 +24,7 @@ languages = Sprache
 ## Zustimmung
 
 consent-title = Darf { $app } dein Konto nutzen?
+consent-operator-app = Die Betreiber dieses Servers haben diese App hinzugefügt.
 consent-account = Dein Konto
 consent-switch = Anderes Konto verwenden
 consent-allows = Damit darf { $app }:
@@ -145,7 +147,8 @@ apps-remove = Zugang entziehen
 apps-matrix = Matrix-Clients
 apps-matrix-note = Apps, in denen du dich mit deinem Passwort angemeldet hast.
 apps-matrix-device-note = Dort hast du dich mit deinem Passwort angemeldet.
-apps-issued-note = Ausgestellt von den Betreibenden dieses Servers.
+apps-command-line = Befehlszeile
+apps-issued-note = Ausgestellt von den Betreibern dieses Servers.
 
 ## Notifications
 
@@ -291,6 +294,7 @@ devices-error-status = Der Push-Dienst meldet einen Fehler (Status { $status }).
 devices-error-gone = Der Push-Dienst kennt dieses Gerät nicht mehr.
 devices-error-other = Die Nachricht konnte nicht gesendet werden.
 deliveries-title = Letzte Zustellungen
+deliveries-tests = Letzte Tests
 deliveries-test = Test
 deliveries-ack = Bitte um Bestätigung des Geräts
 deliveries-other = Benachrichtigung
@@ -446,6 +450,7 @@ sessions-this = Dieser Browser
 sessions-browser = { $browser } auf { $system }
 sessions-unknown = Unbekannter Browser
 sessions-since = Angemeldet am { $time }
+sessions-more = Weitere Browser
 sessions-others = Überall sonst abmelden
 used-recently = In der letzten Stunde verwendet
 used-hours =
@@ -479,7 +484,7 @@ delete-last-admin = Du verwaltest diesen Server allein. Gib zuerst jemand andere
 notice-token-revoked = Die App ist dort abgemeldet.
 notice-password-changed = Dein Passwort ist geändert. Alle anderen Browser und alle Apps sind abgemeldet.
 notice-email-changed = Deine E-Mail-Adresse ist aktualisiert.
-notice-session-ended = Dieser Browser ist abgemeldet.
+notice-session-ended = Der andere Browser ist abgemeldet.
 notice-sessions-ended = Alle anderen Browser sind abgemeldet.
 notice-deletion-cancelled = Dein Konto bleibt bestehen.
 notice-test-sent = Der Test ist unterwegs. In der Liste unten steht, ob er angekommen ist. Lade die Seite neu, um sie zu aktualisieren.
@@ -488,7 +493,7 @@ notice-test-not-sent = Es wurde kein Test gesendet: Das Gerät bekommt gerade ke
 ## Sign up
 
 sign-up-name = Benutzername
-sign-up-name-hint = Kleinbuchstaben von a bis z, Ziffern und Unterstriche, zum Beispiel anna_b. Er lässt sich später nicht ändern.
+sign-up-name-hint = Kleinbuchstaben von a bis z, Ziffern und Unterstriche, in der Mitte auch Punkte und Bindestriche. Er lässt sich später nicht ändern.
 sign-up-email = E-Mail-Adresse
 sign-up-email-hint = Freiwillig. Die Betreiber dieses Servers können dich dort erreichen. Du meldest dich mit dem Benutzernamen an.
 sign-up-again = Passwort wiederholen
@@ -550,7 +555,11 @@ forged-form-sentence = Vielleicht hast du dich in einem anderen Tab an- oder abg
 forged-form-advice = Erlaube Cookies für diesen Server, geh zurück und versuche es noch einmal.
 rate-limited-title = Zu viele Anfragen
 rate-limited-sentence = Dieser Server hat in kurzer Zeit zu viele Anfragen von dir bekommen.
-rate-limited-advice = Bitte warte ein paar Minuten und versuche es dann noch einmal.
+rate-limited-advice =
+    Bitte versuche es in { $minutes ->
+        [one] einer Minute
+       *[other] { $minutes } Minuten
+    } noch einmal.
 internal-title = Hier ist etwas schiefgegangen
 internal-sentence = Der Fehler liegt bei diesem Server, nicht bei dir. Er wurde festgehalten.
 internal-advice = Bitte versuche es gleich noch einmal.

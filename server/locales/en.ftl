@@ -6,6 +6,7 @@ sign-in-title = Sign in
 sign-in-app = { $app } asks to use your account.
 sign-in-name = Name or e-mail address
 sign-in-password = Password
+sign-in-show-password = Show password
 sign-in-button = Sign in
 sign-in-wrong = The name or the password is wrong. Please check both.
 sign-in-wrong-address = If you signed up here, use your username instead of the e-mail address.
@@ -23,6 +24,7 @@ languages = Language
 ## Consent
 
 consent-title = Allow { $app } to use your account?
+consent-operator-app = The people who run this server have added this app.
 consent-account = Your account
 consent-switch = Use another account
 consent-allows = This allows { $app } to:
@@ -145,6 +147,7 @@ apps-remove = Remove access
 apps-matrix = Matrix clients
 apps-matrix-note = Apps in which you signed in with your password.
 apps-matrix-device-note = You signed in there with your password.
+apps-command-line = Command line
 apps-issued-note = Issued by those who run this server.
 
 ## Notifications
@@ -291,6 +294,7 @@ devices-error-status = The push service reports an error (status { $status }).
 devices-error-gone = The push service no longer knows this device.
 devices-error-other = The message could not be sent.
 deliveries-title = Latest deliveries
+deliveries-tests = Latest tests
 deliveries-test = Test
 deliveries-ack = Request to confirm the device
 deliveries-other = Notification
@@ -446,6 +450,7 @@ sessions-this = This browser
 sessions-browser = { $browser } on { $system }
 sessions-unknown = Unknown browser
 sessions-since = Signed in on { $time }
+sessions-more = More browsers
 sessions-others = Sign out everywhere else
 used-recently = Used in the last hour
 used-hours =
@@ -488,7 +493,7 @@ notice-test-not-sent = No test was sent: the device gets no messages right now, 
 ## Sign up
 
 sign-up-name = Username
-sign-up-name-hint = Lowercase letters from a to z, numbers and underscores, for example anna_b. You cannot change it later.
+sign-up-name-hint = Lowercase letters from a to z, numbers and underscores, in the middle also dots and hyphens. You cannot change it later.
 sign-up-email = E-mail address
 sign-up-email-hint = Optional. The people who run this server can reach you there. You sign in with your username.
 sign-up-again = Password again
@@ -550,7 +555,11 @@ forged-form-sentence = You may have signed in or out in another tab, or your bro
 forged-form-advice = Allow cookies for this server, go back and try again.
 rate-limited-title = Too many requests
 rate-limited-sentence = This server has received too many requests from you in a short time.
-rate-limited-advice = Please wait a few minutes, then try again.
+rate-limited-advice =
+    Please try again in { $minutes ->
+        [one] one minute
+       *[other] { $minutes } minutes
+    }.
 internal-title = Something went wrong here
 internal-sentence = The mistake is this server's, not yours. It has been noted.
 internal-advice = Please try again in a moment.

@@ -6,6 +6,7 @@ sign-in-title = Iniciar sesión
 sign-in-app = { $app } quiere usar tu cuenta.
 sign-in-name = Nombre o correo electrónico
 sign-in-password = Contraseña
+sign-in-show-password = Mostrar la contraseña
 sign-in-button = Iniciar sesión
 sign-in-wrong = El nombre o la contraseña no son correctos. Revisa ambos.
 sign-in-wrong-address = Si te registraste aquí, usa el nombre de usuario en lugar de la dirección de correo.
@@ -23,6 +24,7 @@ languages = Idioma
 ## Consentimiento
 
 consent-title = ¿Permitir que { $app } use tu cuenta?
+consent-operator-app = Quienes gestionan este servidor han añadido esta aplicación.
 consent-account = Tu cuenta
 consent-switch = Usar otra cuenta
 consent-allows = { $app } podrá:
@@ -145,7 +147,8 @@ apps-remove = Quitar el acceso
 apps-matrix = Clientes de Matrix
 apps-matrix-note = Aplicaciones en las que iniciaste sesión con tu contraseña.
 apps-matrix-device-note = Allí iniciaste sesión con tu contraseña.
-apps-issued-note = Acceso emitido por quienes administran este servidor.
+apps-command-line = Línea de comandos
+apps-issued-note = Acceso emitido por quienes gestionan este servidor.
 
 ## Notifications
 
@@ -291,6 +294,7 @@ devices-error-status = El servicio de notificaciones comunica un error (estado {
 devices-error-gone = El servicio de notificaciones ya no conoce este dispositivo.
 devices-error-other = No se ha podido enviar el mensaje.
 deliveries-title = Últimas entregas
+deliveries-tests = Últimas pruebas
 deliveries-test = Prueba
 deliveries-ack = Petición de confirmar el dispositivo
 deliveries-other = Notificación
@@ -446,6 +450,7 @@ sessions-this = Este navegador
 sessions-browser = { $browser } en { $system }
 sessions-unknown = Navegador desconocido
 sessions-since = Sesión iniciada el { $time }
+sessions-more = Más navegadores
 sessions-others = Cerrar sesión en todo lo demás
 used-recently = Usado en la última hora
 used-hours =
@@ -479,7 +484,7 @@ delete-last-admin = Eres la única persona que administra este servidor. Antes, 
 notice-token-revoked = La aplicación ya no tiene la sesión abierta allí.
 notice-password-changed = Tu contraseña ha cambiado. Se ha cerrado la sesión en los demás navegadores y en todas las aplicaciones.
 notice-email-changed = Tu correo electrónico está actualizado.
-notice-session-ended = Se ha cerrado la sesión en ese navegador.
+notice-session-ended = Se ha cerrado la sesión en el otro navegador.
 notice-sessions-ended = Se ha cerrado la sesión en todos los demás navegadores.
 notice-deletion-cancelled = Tu cuenta se conserva.
 notice-test-sent = La prueba está en camino. La lista de abajo muestra si ha llegado; vuelve a cargar la página para actualizarla.
@@ -488,7 +493,7 @@ notice-test-not-sent = No se ha enviado ninguna prueba: el dispositivo no recibe
 ## Sign up
 
 sign-up-name = Nombre de usuario
-sign-up-name-hint = Letras minúsculas de la a a la z, números y guiones bajos, por ejemplo anna_b. No podrás cambiarlo después.
+sign-up-name-hint = Letras minúsculas de la a a la z, números y guiones bajos; en medio, también puntos y guiones. No podrás cambiarlo después.
 sign-up-email = Correo electrónico
 sign-up-email-hint = Opcional. Quienes gestionan este servidor pueden escribirte ahí. Iniciarás sesión con el nombre de usuario.
 sign-up-again = Repite la contraseña
@@ -550,7 +555,11 @@ forged-form-sentence = Quizá hayas iniciado o cerrado sesión en otra pestaña,
 forged-form-advice = Permite las cookies de este servidor, vuelve atrás e inténtalo de nuevo.
 rate-limited-title = Demasiadas solicitudes
 rate-limited-sentence = Este servidor ha recibido demasiadas solicitudes tuyas en poco tiempo.
-rate-limited-advice = Espera unos minutos y vuelve a intentarlo.
+rate-limited-advice =
+    Vuelve a intentarlo en { $minutes ->
+        [one] un minuto
+       *[other] { $minutes } minutos
+    }.
 internal-title = Algo ha fallado aquí
 internal-sentence = El error es de este servidor, no tuyo. Ha quedado registrado.
 internal-advice = Vuelve a intentarlo dentro de un momento.

@@ -6,6 +6,7 @@ sign-in-title = Connexion
 sign-in-app = { $app } demande à utiliser votre compte.
 sign-in-name = Nom ou adresse e-mail
 sign-in-password = Mot de passe
+sign-in-show-password = Afficher le mot de passe
 sign-in-button = Se connecter
 sign-in-wrong = Le nom ou le mot de passe est incorrect. Vérifiez les deux.
 sign-in-wrong-address = Si vous avez créé votre compte ici, utilisez le nom d’utilisateur au lieu de l’adresse e-mail.
@@ -23,6 +24,7 @@ languages = Langue
 ## Consentement
 
 consent-title = Autoriser { $app } à utiliser votre compte ?
+consent-operator-app = Les responsables de ce serveur ont ajouté cette application.
 consent-account = Votre compte
 consent-switch = Utiliser un autre compte
 consent-allows = { $app } pourra :
@@ -145,6 +147,7 @@ apps-remove = Retirer l’accès
 apps-matrix = Clients Matrix
 apps-matrix-note = Applications où vous vous êtes identifié·e avec votre mot de passe.
 apps-matrix-device-note = Vous vous y êtes connecté(e) avec votre mot de passe.
+apps-command-line = Ligne de commande
 apps-issued-note = Accès délivré par les responsables de ce serveur.
 
 ## Notifications
@@ -291,6 +294,7 @@ devices-error-status = Le service de notification signale une erreur (statut { $
 devices-error-gone = Le service de notification ne connaît plus cet appareil.
 devices-error-other = Le message n’a pas pu être envoyé.
 deliveries-title = Derniers envois
+deliveries-tests = Derniers tests
 deliveries-test = Test
 deliveries-ack = Demande de confirmation de l’appareil
 deliveries-other = Notification
@@ -446,6 +450,7 @@ sessions-this = Ce navigateur
 sessions-browser = { $browser } sur { $system }
 sessions-unknown = Navigateur inconnu
 sessions-since = Connexion le { $time }
+sessions-more = Autres navigateurs
 sessions-others = Se déconnecter partout ailleurs
 used-recently = Utilisé durant la dernière heure
 used-hours =
@@ -479,7 +484,7 @@ delete-last-admin = Vous êtes la seule personne qui administre ce serveur. Conf
 notice-token-revoked = L’application y est déconnectée.
 notice-password-changed = Votre mot de passe est modifié. Tous les autres navigateurs et toutes les applications sont déconnectés.
 notice-email-changed = Votre adresse e-mail est à jour.
-notice-session-ended = Ce navigateur est déconnecté.
+notice-session-ended = L’autre navigateur est déconnecté.
 notice-sessions-ended = Tous les autres navigateurs sont déconnectés.
 notice-deletion-cancelled = Votre compte est conservé.
 notice-test-sent = Le test est en route. La liste ci-dessous indique s’il est arrivé ; rechargez la page pour l’actualiser.
@@ -488,7 +493,7 @@ notice-test-not-sent = Aucun test n’a été envoyé : l’appareil ne reçoit 
 ## Sign up
 
 sign-up-name = Nom d’utilisateur
-sign-up-name-hint = Lettres minuscules de a à z, chiffres et tirets bas, par exemple anna_b. Il ne pourra plus être changé.
+sign-up-name-hint = Lettres minuscules de a à z, chiffres et tirets bas ; au milieu, aussi des points et des tirets. Il ne pourra plus être changé.
 sign-up-email = Adresse e-mail
 sign-up-email-hint = Facultatif. Les responsables de ce serveur peuvent vous y joindre. Vous vous connecterez avec le nom d’utilisateur.
 sign-up-again = Mot de passe, encore une fois
@@ -510,7 +515,7 @@ field-agreement-not-accepted = Acceptez les règles de ce serveur.
 sign-up-sign-in = J’ai déjà un compte
 registration-closed-title = Pas de nouveaux comptes
 registration-closed-sentence = Ce serveur n’accepte pas de nouveaux comptes.
-registration-closed-advice = Adressez-vous à celles et ceux qui le gèrent.
+registration-closed-advice = Adressez-vous aux responsables de ce serveur.
 
 ## Front page
 
@@ -550,7 +555,11 @@ forged-form-sentence = Vous vous êtes peut-être connecté·e ou déconnecté·
 forged-form-advice = Autorisez les cookies pour ce serveur, revenez en arrière et réessayez.
 rate-limited-title = Trop de demandes
 rate-limited-sentence = Ce serveur a reçu trop de demandes de votre part en peu de temps.
-rate-limited-advice = Patientez quelques minutes, puis réessayez.
+rate-limited-advice =
+    Réessayez dans { $minutes ->
+        [one] une minute
+       *[other] { $minutes } minutes
+    }.
 internal-title = Un problème est survenu
 internal-sentence = L’erreur vient de ce serveur, pas de vous. Elle a été enregistrée.
 internal-advice = Réessayez dans un instant.

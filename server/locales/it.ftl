@@ -6,6 +6,7 @@ sign-in-title = Accedi
 sign-in-app = { $app } chiede di usare il tuo account.
 sign-in-name = Nome o indirizzo e-mail
 sign-in-password = Password
+sign-in-show-password = Mostra la password
 sign-in-button = Accedi
 sign-in-wrong = Il nome o la password non sono corretti. Controlla entrambi.
 sign-in-wrong-address = Se hai creato l’account qui, usa il nome utente invece dell’indirizzo e-mail.
@@ -23,6 +24,7 @@ languages = Lingua
 ## Consenso
 
 consent-title = Consentire a { $app } di usare il tuo account?
+consent-operator-app = Questa app è stata aggiunta da chi gestisce questo server.
 consent-account = Il tuo account
 consent-switch = Usa un altro account
 consent-allows = { $app } potrà:
@@ -145,6 +147,7 @@ apps-remove = Rimuovi l’accesso
 apps-matrix = Client Matrix
 apps-matrix-note = App in cui hai effettuato l’accesso con la tua password.
 apps-matrix-device-note = Lì hai effettuato l’accesso con la password.
+apps-command-line = Riga di comando
 apps-issued-note = Accesso rilasciato da chi gestisce questo server.
 
 ## Notifications
@@ -291,6 +294,7 @@ devices-error-status = Il servizio di notifica segnala un errore (stato { $statu
 devices-error-gone = Il servizio di notifica non conosce più questo dispositivo.
 devices-error-other = Non è stato possibile inviare il messaggio.
 deliveries-title = Ultime consegne
+deliveries-tests = Ultime prove
 deliveries-test = Prova
 deliveries-ack = Richiesta di confermare il dispositivo
 deliveries-other = Notifica
@@ -446,6 +450,7 @@ sessions-this = Questo browser
 sessions-browser = { $browser } su { $system }
 sessions-unknown = Browser sconosciuto
 sessions-since = Accesso del { $time }
+sessions-more = Altri browser
 sessions-others = Esci da tutti gli altri
 used-recently = Usato nell’ultima ora
 used-hours =
@@ -479,7 +484,7 @@ delete-last-admin = Solo tu amministri questo server. Prima affida questo ruolo 
 notice-token-revoked = L’app è stata disconnessa lì.
 notice-password-changed = La password è cambiata. Tutti gli altri browser e tutte le app sono stati disconnessi.
 notice-email-changed = Il tuo indirizzo e-mail è aggiornato.
-notice-session-ended = Quel browser è stato disconnesso.
+notice-session-ended = L’altro browser è stato disconnesso.
 notice-sessions-ended = Tutti gli altri browser sono stati disconnessi.
 notice-deletion-cancelled = Il tuo account resta.
 notice-test-sent = La prova è in viaggio. L’elenco qui sotto mostra se è arrivata; ricarica la pagina per aggiornarlo.
@@ -488,7 +493,7 @@ notice-test-not-sent = Non è stata inviata nessuna prova: il dispositivo al mom
 ## Sign up
 
 sign-up-name = Nome utente
-sign-up-name-hint = Lettere minuscole dalla a alla z, numeri e trattini bassi, per esempio anna_b. Non si può cambiare in seguito.
+sign-up-name-hint = Lettere minuscole dalla a alla z, numeri e trattini bassi; in mezzo anche punti e trattini. Non si può cambiare in seguito.
 sign-up-email = Indirizzo e-mail
 sign-up-email-hint = Facoltativo. Chi gestisce questo server può contattarti lì. Si accede con il nome utente.
 sign-up-again = Ripeti la password
@@ -550,7 +555,11 @@ forged-form-sentence = Forse hai effettuato l’accesso o l’uscita in un’alt
 forged-form-advice = Consenti i cookie per questo server, torna indietro e riprova.
 rate-limited-title = Troppe richieste
 rate-limited-sentence = Questo server ha ricevuto troppe richieste da te in poco tempo.
-rate-limited-advice = Attendi qualche minuto e riprova.
+rate-limited-advice =
+    Riprova tra { $minutes ->
+        [one] un minuto
+       *[other] { $minutes } minuti
+    }.
 internal-title = Qualcosa qui è andato storto
 internal-sentence = L’errore è di questo server, non tuo. È stato registrato.
 internal-advice = Riprova tra un momento.

@@ -6,6 +6,7 @@ sign-in-title = ログイン
 sign-in-app = { $app } があなたのアカウントの利用を求めています。
 sign-in-name = ユーザー名またはメールアドレス
 sign-in-password = パスワード
+sign-in-show-password = パスワードを表示
 sign-in-button = ログイン
 sign-in-wrong = ユーザー名またはパスワードが違います。両方をご確認ください。
 sign-in-wrong-address = ここでアカウントを作成した場合は、メールアドレスではなくユーザー名を入力してください。
@@ -19,6 +20,7 @@ languages = 言語
 ## 同意
 
 consent-title = { $app } にアカウントの利用を許可しますか？
+consent-operator-app = このアプリはサーバーの運営者が追加したものです。
 consent-account = あなたのアカウント
 consent-switch = 別のアカウントを使う
 consent-allows = { $app } ができるようになること：
@@ -141,6 +143,7 @@ apps-remove = アクセスを取り消す
 apps-matrix = Matrix クライアント
 apps-matrix-note = パスワードでログインしたアプリです。
 apps-matrix-device-note = ここではパスワードでログインしました。
+apps-command-line = コマンドライン
 apps-issued-note = このサーバーの運営者が発行したアクセスです。
 
 ## Notifications
@@ -287,6 +290,7 @@ devices-error-status = プッシュサービスでエラーが発生しました
 devices-error-gone = プッシュサービスにこの端末の登録がなくなっています。
 devices-error-other = メッセージを送信できませんでした。
 deliveries-title = 最近の配信
+deliveries-tests = 最近のテスト
 deliveries-test = テスト
 deliveries-ack = 端末の確認のお願い
 deliveries-other = 通知
@@ -442,6 +446,7 @@ sessions-this = このブラウザー
 sessions-browser = { $system } の { $browser }
 sessions-unknown = 不明なブラウザー
 sessions-since = { $time } にログイン
+sessions-more = ほかのブラウザー
 sessions-others = ほかのすべてからログアウト
 used-recently = 1 時間以内に使用
 used-hours = 最終使用：{ $count } 時間前
@@ -459,7 +464,7 @@ delete-last-admin = このサーバーの管理者はあなただけです。先
 notice-token-revoked = そのアプリをログアウトしました。
 notice-password-changed = パスワードを変更しました。ほかのブラウザーとすべてのアプリはログアウトしました。
 notice-email-changed = メールアドレスを更新しました。
-notice-session-ended = そのブラウザーをログアウトしました。
+notice-session-ended = もう一方のブラウザーをログアウトしました。
 notice-sessions-ended = ほかのブラウザーをすべてログアウトしました。
 notice-deletion-cancelled = アカウントはそのまま残ります。
 notice-test-sent = テストを送信しています。届いたかどうかは下の一覧でわかります。最新の状態を見るには、ページを再読み込みしてください。
@@ -468,7 +473,7 @@ notice-test-not-sent = テストは送信されませんでした。この端末
 ## Sign up
 
 sign-up-name = ユーザー名
-sign-up-name-hint = 英小文字（a～z）、数字、アンダースコアが使えます（例：anna_b）。あとから変更できません。
+sign-up-name-hint = 英小文字（a～z）、数字、アンダースコアが使えます。途中にはピリオドとハイフンも使えます。あとから変更できません。
 sign-up-email = メールアドレス
 sign-up-email-hint = 任意です。サーバーの運営者からの連絡に使われます。ログインにはユーザー名を使います。
 sign-up-again = パスワード（もう一度）
@@ -530,7 +535,7 @@ forged-form-sentence = 別のタブでログインまたはログアウトした
 forged-form-advice = このサーバーの Cookie を許可し、前のページに戻ってもう一度お試しください。
 rate-limited-title = リクエストが多すぎます
 rate-limited-sentence = このサーバーは短い時間にあなたから多くのリクエストを受け取りました。
-rate-limited-advice = 数分待ってからもう一度お試しください。
+rate-limited-advice = { $minutes } 分後にもう一度お試しください。
 internal-title = 問題が発生しました
 internal-sentence = 原因はこのサーバーにあり、あなたの操作ではありません。エラーは記録されました。
 internal-advice = しばらくしてからもう一度お試しください。

@@ -6,6 +6,7 @@ sign-in-title = Inloggen
 sign-in-app = { $app } wil je account gebruiken.
 sign-in-name = Naam of e-mailadres
 sign-in-password = Wachtwoord
+sign-in-show-password = Wachtwoord tonen
 sign-in-button = Inloggen
 sign-in-wrong = De naam of het wachtwoord klopt niet. Controleer ze allebei.
 sign-in-wrong-address = Als je je account hier hebt aangemaakt, gebruik dan je gebruikersnaam in plaats van het e-mailadres.
@@ -23,6 +24,7 @@ languages = Taal
 ## Toestemming
 
 consent-title = { $app } toestaan je account te gebruiken?
+consent-operator-app = De beheerders van deze server hebben deze app toegevoegd.
 consent-account = Je account
 consent-switch = Een ander account gebruiken
 consent-allows = Dan mag { $app }:
@@ -145,6 +147,7 @@ apps-remove = Toegang intrekken
 apps-matrix = Matrix-clients
 apps-matrix-note = Apps waarin je met je wachtwoord hebt ingelogd.
 apps-matrix-device-note = Daar heb je met je wachtwoord ingelogd.
+apps-command-line = Opdrachtregel
 apps-issued-note = Uitgegeven door de beheerders van deze server.
 
 ## Notifications
@@ -291,6 +294,7 @@ devices-error-status = De pushdienst meldt een fout (status { $status }).
 devices-error-gone = De pushdienst kent dit apparaat niet meer.
 devices-error-other = Het bericht kon niet worden verstuurd.
 deliveries-title = Laatste bezorgingen
+deliveries-tests = Laatste tests
 deliveries-test = Test
 deliveries-ack = Verzoek om het apparaat te bevestigen
 deliveries-other = Melding
@@ -446,6 +450,7 @@ sessions-this = Deze browser
 sessions-browser = { $browser } op { $system }
 sessions-unknown = Onbekende browser
 sessions-since = Ingelogd op { $time }
+sessions-more = Meer browsers
 sessions-others = Overal elders uitloggen
 used-recently = In het afgelopen uur gebruikt
 used-hours =
@@ -479,7 +484,7 @@ delete-last-admin = Jij bent de enige beheerder van deze server. Maak eerst iema
 notice-token-revoked = De app is daar uitgelogd.
 notice-password-changed = Je wachtwoord is gewijzigd. Alle andere browsers en alle apps zijn uitgelogd.
 notice-email-changed = Je e-mailadres is bijgewerkt.
-notice-session-ended = Die browser is uitgelogd.
+notice-session-ended = De andere browser is uitgelogd.
 notice-sessions-ended = Alle andere browsers zijn uitgelogd.
 notice-deletion-cancelled = Je account blijft bestaan.
 notice-test-sent = De test is onderweg. In de lijst hieronder zie je of hij is aangekomen; laad de pagina opnieuw om die bij te werken.
@@ -488,7 +493,7 @@ notice-test-not-sent = Er is geen test verstuurd: het apparaat krijgt nu geen be
 ## Sign up
 
 sign-up-name = Gebruikersnaam
-sign-up-name-hint = Kleine letters van a tot z, cijfers en liggende streepjes, bijvoorbeeld anna_b. Je kunt de naam later niet wijzigen.
+sign-up-name-hint = Kleine letters van a tot z, cijfers en liggende streepjes, in het midden ook punten en koppeltekens. Je kunt de naam later niet wijzigen.
 sign-up-email = E-mailadres
 sign-up-email-hint = Niet verplicht. De beheerders van deze server kunnen je daar bereiken. Je logt in met je gebruikersnaam.
 sign-up-again = Wachtwoord nogmaals
@@ -550,7 +555,11 @@ forged-form-sentence = Misschien ben je in een ander tabblad in- of uitgelogd, o
 forged-form-advice = Sta cookies voor deze server toe, ga terug en probeer het opnieuw.
 rate-limited-title = Te veel verzoeken
 rate-limited-sentence = Deze server heeft in korte tijd te veel verzoeken van je gekregen.
-rate-limited-advice = Wacht een paar minuten en probeer het dan opnieuw.
+rate-limited-advice =
+    Probeer het over { $minutes ->
+        [one] één minuut
+       *[other] { $minutes } minuten
+    } opnieuw.
 internal-title = Hier ging iets mis
 internal-sentence = De fout ligt bij deze server, niet bij jou. Hij is vastgelegd.
 internal-advice = Probeer het zo dadelijk opnieuw.

@@ -6,6 +6,7 @@ sign-in-title = Zaloguj się
 sign-in-app = { $app } prosi o dostęp do Twojego konta.
 sign-in-name = Nazwa lub adres e-mail
 sign-in-password = Hasło
+sign-in-show-password = Pokaż hasło
 sign-in-button = Zaloguj się
 sign-in-wrong = Nazwa lub hasło są nieprawidłowe. Sprawdź jedno i drugie.
 sign-in-wrong-address = Jeśli konto zostało utworzone tutaj, użyj nazwy użytkownika zamiast adresu e-mail.
@@ -25,6 +26,7 @@ languages = Język
 ## Zgoda
 
 consent-title = Zezwolić aplikacji { $app } na korzystanie z Twojego konta?
+consent-operator-app = Tę aplikację dodały osoby prowadzące ten serwer.
 consent-account = Twoje konto
 consent-switch = Użyj innego konta
 consent-allows = Aplikacja { $app } będzie mogła:
@@ -147,6 +149,7 @@ apps-remove = Odbierz dostęp
 apps-matrix = Klienty Matrix
 apps-matrix-note = Aplikacje, w których użyto Twojego hasła do zalogowania.
 apps-matrix-device-note = Tam nastąpiło logowanie hasłem.
+apps-command-line = Wiersz poleceń
 apps-issued-note = Dostęp wydany przez osoby prowadzące ten serwer.
 
 ## Notifications
@@ -293,6 +296,7 @@ devices-error-status = Usługa powiadomień zgłasza błąd (status { $status })
 devices-error-gone = Usługa powiadomień nie zna już tego urządzenia.
 devices-error-other = Nie udało się wysłać wiadomości.
 deliveries-title = Ostatnie dostawy
+deliveries-tests = Ostatnie testy
 deliveries-test = Test
 deliveries-ack = Prośba o potwierdzenie urządzenia
 deliveries-other = Powiadomienie
@@ -448,6 +452,7 @@ sessions-this = Ta przeglądarka
 sessions-browser = { $browser } w systemie { $system }
 sessions-unknown = Nieznana przeglądarka
 sessions-since = Zalogowano { $time }
+sessions-more = Więcej przeglądarek
 sessions-others = Wyloguj wszędzie indziej
 used-recently = Używane w ciągu ostatniej godziny
 used-hours =
@@ -489,7 +494,7 @@ delete-last-admin = Tylko Ty administrujesz tym serwerem. Najpierw przekaż tę 
 notice-token-revoked = Aplikacja została tam wylogowana.
 notice-password-changed = Hasło zostało zmienione. Wszystkie inne przeglądarki i wszystkie aplikacje są wylogowane.
 notice-email-changed = Adres e-mail jest zaktualizowany.
-notice-session-ended = Ta przeglądarka została wylogowana.
+notice-session-ended = Tamta przeglądarka została wylogowana.
 notice-sessions-ended = Wszystkie inne przeglądarki zostały wylogowane.
 notice-deletion-cancelled = Twoje konto pozostaje.
 notice-test-sent = Test jest w drodze. Lista poniżej pokazuje, czy dotarł; odśwież stronę, aby ją zaktualizować.
@@ -498,7 +503,7 @@ notice-test-not-sent = Nie wysłano testu: urządzenie nie otrzymuje teraz wiado
 ## Sign up
 
 sign-up-name = Nazwa użytkownika
-sign-up-name-hint = Małe litery od a do z, cyfry i podkreślenia, na przykład anna_b. Później nie można jej zmienić.
+sign-up-name-hint = Małe litery od a do z, cyfry i podkreślenia, w środku także kropki i łączniki. Później nie można jej zmienić.
 sign-up-email = Adres e-mail
 sign-up-email-hint = Nieobowiązkowo. Osoby prowadzące ten serwer mogą się tak z Tobą skontaktować. Do logowania służy nazwa użytkownika.
 sign-up-again = Powtórz hasło
@@ -560,7 +565,13 @@ forged-form-sentence = Być może w innej karcie nastąpiło logowanie lub wylog
 forged-form-advice = Zezwól na pliki cookie tego serwera, wróć i spróbuj ponownie.
 rate-limited-title = Zbyt wiele żądań
 rate-limited-sentence = Ten serwer otrzymał od Ciebie zbyt wiele żądań w krótkim czasie.
-rate-limited-advice = Poczekaj kilka minut i spróbuj ponownie.
+rate-limited-advice =
+    Spróbuj ponownie za { $minutes ->
+        [one] minutę
+        [few] { $minutes } minuty
+        [many] { $minutes } minut
+       *[other] { $minutes } minuty
+    }.
 internal-title = Coś poszło nie tak
 internal-sentence = Błąd leży po stronie tego serwera, nie Twojej. Został zapisany.
 internal-advice = Spróbuj ponownie za chwilę.

@@ -6,6 +6,7 @@ sign-in-title = Entrar
 sign-in-app = { $app } quer usar sua conta.
 sign-in-name = Nome ou endereço de e-mail
 sign-in-password = Senha
+sign-in-show-password = Mostrar a senha
 sign-in-button = Entrar
 sign-in-wrong = O nome ou a senha não confere. Verifique os dois.
 sign-in-wrong-address = Se você criou a conta aqui, use o nome de usuário em vez do endereço de e-mail.
@@ -23,6 +24,7 @@ languages = Idioma
 ## Consentimento
 
 consent-title = Permitir que { $app } use sua conta?
+consent-operator-app = Este aplicativo foi adicionado por quem administra este servidor.
 consent-account = Sua conta
 consent-switch = Usar outra conta
 consent-allows = { $app } poderá:
@@ -145,6 +147,7 @@ apps-remove = Remover acesso
 apps-matrix = Clientes Matrix
 apps-matrix-note = Aplicativos em que você entrou com sua senha.
 apps-matrix-device-note = Você entrou ali com a sua senha.
+apps-command-line = Linha de comando
 apps-issued-note = Acesso emitido por quem administra este servidor.
 
 ## Notifications
@@ -291,6 +294,7 @@ devices-error-status = O serviço de notificações informa um erro (status { $s
 devices-error-gone = O serviço de notificações não conhece mais este dispositivo.
 devices-error-other = A mensagem não pôde ser enviada.
 deliveries-title = Últimas entregas
+deliveries-tests = Últimos testes
 deliveries-test = Teste
 deliveries-ack = Pedido para confirmar o dispositivo
 deliveries-other = Notificação
@@ -446,6 +450,7 @@ sessions-this = Este navegador
 sessions-browser = { $browser } em { $system }
 sessions-unknown = Navegador desconhecido
 sessions-since = Aberta em { $time }
+sessions-more = Mais navegadores
 sessions-others = Sair em todos os outros
 used-recently = Usado na última hora
 used-hours =
@@ -479,7 +484,7 @@ delete-last-admin = Só você administra este servidor. Antes, dê esse papel a 
 notice-token-revoked = O aplicativo saiu da sua conta ali.
 notice-password-changed = Sua senha foi mudada. Todos os outros navegadores e todos os aplicativos saíram da sua conta.
 notice-email-changed = Seu endereço de e-mail está atualizado.
-notice-session-ended = Esse navegador saiu da sua conta.
+notice-session-ended = Aquele navegador saiu da sua conta.
 notice-sessions-ended = Todos os outros navegadores saíram da sua conta.
 notice-deletion-cancelled = Sua conta continua.
 notice-test-sent = O teste está a caminho. A lista abaixo mostra se ele chegou; recarregue a página para atualizá-la.
@@ -488,7 +493,7 @@ notice-test-not-sent = Nenhum teste foi enviado: o dispositivo não recebe mensa
 ## Sign up
 
 sign-up-name = Nome de usuário
-sign-up-name-hint = Letras minúsculas de a a z, números e sublinhados, por exemplo anna_b. Não dá para mudar depois.
+sign-up-name-hint = Letras minúsculas de a a z, números e sublinhados; no meio, também pontos e hífens. Não dá para mudar depois.
 sign-up-email = Endereço de e-mail
 sign-up-email-hint = Opcional. Quem administra este servidor pode falar com você por ele. Para entrar, use o nome de usuário.
 sign-up-again = Repita a senha
@@ -510,7 +515,7 @@ field-agreement-not-accepted = Aceite as regras deste servidor.
 sign-up-sign-in = Já tenho uma conta
 registration-closed-title = Sem contas novas
 registration-closed-sentence = Este servidor não aceita contas novas.
-registration-closed-advice = Fale com quem cuida dele.
+registration-closed-advice = Fale com quem administra este servidor.
 
 ## Front page
 
@@ -550,7 +555,11 @@ forged-form-sentence = Talvez você tenha entrado ou saído em outra aba, ou seu
 forged-form-advice = Permita os cookies deste servidor, volte e tente de novo.
 rate-limited-title = Solicitações demais
 rate-limited-sentence = Este servidor recebeu solicitações demais de você em pouco tempo.
-rate-limited-advice = Espere alguns minutos e tente de novo.
+rate-limited-advice =
+    Tente de novo em { $minutes ->
+        [one] um minuto
+       *[other] { $minutes } minutos
+    }.
 internal-title = Algo deu errado aqui
 internal-sentence = O erro é deste servidor, não seu. Ele foi registrado.
 internal-advice = Tente de novo daqui a pouco.

@@ -6,6 +6,7 @@ sign-in-title = 登录
 sign-in-app = { $app } 请求使用你的账号。
 sign-in-name = 用户名或电子邮件地址
 sign-in-password = 密码
+sign-in-show-password = 显示密码
 sign-in-button = 登录
 sign-in-wrong = 用户名或密码不正确，请检查后重试。
 sign-in-wrong-address = 如果你是在这里注册的，请使用用户名，而不是电子邮件地址。
@@ -19,6 +20,7 @@ languages = 语言
 ## 授权
 
 consent-title = 允许 { $app } 使用你的账号吗？
+consent-operator-app = 此应用由此服务器的管理者添加。
 consent-account = 你的账号
 consent-switch = 使用其他账号
 consent-allows = { $app } 将可以：
@@ -141,6 +143,7 @@ apps-remove = 移除访问权限
 apps-matrix = Matrix 客户端
 apps-matrix-note = 你用密码登录过的应用。
 apps-matrix-device-note = 你在那里用密码登录。
+apps-command-line = 命令行
 apps-issued-note = 由此服务器的管理者签发。
 
 ## Notifications
@@ -287,6 +290,7 @@ devices-error-status = 推送服务报告错误（状态 { $status }）。
 devices-error-gone = 推送服务中已没有此设备。
 devices-error-other = 消息无法发送。
 deliveries-title = 最近的发送
+deliveries-tests = 最近的测试
 deliveries-test = 测试
 deliveries-ack = 请求确认设备
 deliveries-other = 通知
@@ -442,6 +446,7 @@ sessions-this = 此浏览器
 sessions-browser = { $system } 上的 { $browser }
 sessions-unknown = 未知浏览器
 sessions-since = 登录于 { $time }
+sessions-more = 更多浏览器
 sessions-others = 退出其他所有登录
 used-recently = 最近一小时内使用过
 used-hours = 上次使用：{ $count } 小时前
@@ -459,7 +464,7 @@ delete-last-admin = 你是此服务器唯一的管理员。请先让其他人成
 notice-token-revoked = 该应用已在那里退出登录。
 notice-password-changed = 密码已更改。其他浏览器和所有应用都已退出登录。
 notice-email-changed = 电子邮件地址已更新。
-notice-session-ended = 该浏览器已退出登录。
+notice-session-ended = 另一个浏览器已退出登录。
 notice-sessions-ended = 其他浏览器都已退出登录。
 notice-deletion-cancelled = 你的账号已保留。
 notice-test-sent = 测试消息已发出。下方列表会显示是否送达；请重新加载页面以更新。
@@ -468,7 +473,7 @@ notice-test-not-sent = 没有发送测试消息：该设备目前不接收消息
 ## Sign up
 
 sign-up-name = 用户名
-sign-up-name-hint = 可用小写字母 a 到 z、数字和下划线，例如 anna_b。之后不能更改。
+sign-up-name-hint = 可用小写字母 a 到 z、数字和下划线，中间也可以有点和连字符。之后不能更改。
 sign-up-email = 电子邮件地址
 sign-up-email-hint = 选填。此服务器的管理者可以通过它联系你。登录时请使用用户名。
 sign-up-again = 再次输入密码
@@ -490,7 +495,7 @@ field-agreement-not-accepted = 请同意此服务器的规则。
 sign-up-sign-in = 我已有账号
 registration-closed-title = 不接受新账号
 registration-closed-sentence = 此服务器不接受新账号。
-registration-closed-advice = 请询问此服务器的运营者。
+registration-closed-advice = 请询问此服务器的管理者。
 
 ## Front page
 
@@ -530,7 +535,7 @@ forged-form-sentence = 你可能在另一个标签页中登录或退出了，或
 forged-form-advice = 请允许此服务器使用 Cookie，返回上一页后重试。
 rate-limited-title = 请求过多
 rate-limited-sentence = 此服务器在短时间内收到了来自你的过多请求。
-rate-limited-advice = 请等待几分钟后重试。
+rate-limited-advice = 请在 { $minutes } 分钟后重试。
 internal-title = 这里出了点问题
 internal-sentence = 这是服务器的错误，与你无关。错误已被记录。
 internal-advice = 请稍后重试。

@@ -21,6 +21,7 @@ mod timed_text;
 mod trial;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use askama::Template;
 use belfry_core::account::MIN_PASSWORD_LENGTH;
@@ -97,6 +98,12 @@ impl<'a> Layout<'a> {
     /// Returns the message for this key with an app's name.
     fn text_for_app(&self, key: &str, app: &str) -> String {
         self.language.text_with(key, "app", app)
+    }
+
+    /// Returns the message for this key with a time in minutes, at least one.
+    fn text_with_minutes(&self, key: &str, time: Duration) -> String {
+        let minutes = usize::try_from(time.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
+        self.language.text_with(key, "minutes", minutes.max(1))
     }
 
     /// Returns the requirements for a new password.

@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn invalid_and_unsafe_urls_are_rejected() {
         use EndpointError::{
-            ContainsCredentials, ContainsFragment, FinalDot, ForbiddenPort, Invalid, SchemeNotHttps,
-            SingleLabel,
+            ContainsCredentials, ContainsFragment, FinalDot, ForbiddenPort, Invalid,
+            SchemeNotHttps, SingleLabel,
         };
         for (text, error) in [
             ("", Invalid),

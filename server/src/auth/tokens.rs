@@ -19,6 +19,10 @@ use belfry_store::{
     Account, NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, WriteOutcome,
 };
 
+/// The default name of the app of tokens issued on the command line. Pages show it in the user's
+/// language.
+pub(crate) const COMMAND_LINE_APP: &str = "Command line";
+
 /// An app that the server creates for tokens issued without OAuth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstPartyApp<'a> {

@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 use super::account::find_account;
 use super::{CliError, command_events, read_secret};
-use crate::auth::tokens::{FirstPartyApp, TokenIssuer};
+use crate::auth::tokens::{COMMAND_LINE_APP, FirstPartyApp, TokenIssuer};
 use crate::config::Config;
 use crate::paths::METADATA;
 
@@ -32,7 +32,7 @@ pub(super) enum Command {
         #[arg(long, default_value = "read")]
         scopes: String,
         /// Name of the app under which the account's owner sees the token
-        #[arg(long, value_name = "NAME", default_value = "Command line")]
+        #[arg(long, value_name = "NAME", default_value = COMMAND_LINE_APP)]
         app: String,
     },
     /// Revoke an access token

@@ -82,7 +82,7 @@ impl EventDelivery {
             state: delivery.outcome.map_or("waiting", DeliveryOutcome::as_str),
             attempts: delivery.attempts,
             status: delivery.status,
-            error: delivery.error,
+            error: delivery.error.as_ref().map(AttemptError::for_owner).cloned(),
             accepted_ts: delivery.created_at.as_millisecond(),
             next_attempt_ts: match delivery.outcome {
                 None => Some(delivery.due_at.as_millisecond()),

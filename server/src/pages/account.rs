@@ -11,6 +11,7 @@ use super::notifications::describe_pause;
 use super::pager::{PageNumber, Pager};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
+use crate::auth::tokens::COMMAND_LINE_APP;
 use crate::language::{Argument, isolate};
 use crate::paths::{
     ACCOUNT, ACCOUNT_NOTIFICATIONS, ACCOUNT_SECURITY, with_language, with_parameters,
@@ -92,6 +93,9 @@ impl AccountPage<'_> {
         match (listed_app.app.registered_by, listed_app.only_device()) {
             (Registrar::Matrix, Some(device)) => isolate(device),
             (Registrar::Matrix, None) => self.layout.text("apps-matrix").into_owned(),
+            (Registrar::CommandLine, _) if listed_app.app.name == COMMAND_LINE_APP => {
+                self.layout.text("apps-command-line").into_owned()
+            }
             (Registrar::Api | Registrar::Operator | Registrar::CommandLine, _) => {
                 isolate(&listed_app.app.name)
             }

@@ -32,6 +32,8 @@ pub static STYLE: LazyLock<StaticFile> = embed!("belfry", "css");
 pub static BELL: LazyLock<StaticFile> = embed!("bell", "svg");
 /// The script of the copy button on the code page.
 pub static COPY_SCRIPT: LazyLock<StaticFile> = embed!("copy", "js");
+/// The script of the check box that shows passwords.
+pub static SHOW_PASSWORD_SCRIPT: LazyLock<StaticFile> = embed!("show-password", "js");
 /// The script that submits the form for `response_mode=form_post`.
 pub static SUBMIT_SCRIPT: LazyLock<StaticFile> = embed!("submit", "js");
 /// The script that ignores key presses and clicks that were not meant for the page.
@@ -49,6 +51,7 @@ pub fn embedded_files() -> impl Iterator<Item = &'static StaticFile> {
         &STYLE,
         &BELL,
         &COPY_SCRIPT,
+        &SHOW_PASSWORD_SCRIPT,
         &SUBMIT_SCRIPT,
         &PRESS_GUARD_SCRIPT,
         &LOCAL_TIMES_SCRIPT,

@@ -16,6 +16,8 @@ pub struct ConsentPage<'a> {
     /// The form that signs out, to continue with another account.
     pub switch_account_form: Form<'a>,
     pub app: &'a AppDetails,
+    /// True if the operator registered the app.
+    pub is_operator_app: bool,
     pub account: &'a str,
     pub scopes: &'a Scopes,
     /// The redirect URI of the request, which may be the out-of-band URI.

@@ -21,7 +21,7 @@ use super::{AccountNav, AuthenticationError, Form, Layout};
 use crate::delivery::test_message::TestText;
 use crate::language::isolate;
 
-/// Maximum number of characters shown of a name or an event id.
+/// Maximum number of characters shown of a name.
 const MAX_NAME_CHARS: usize = 100;
 
 /// `templates/devices.html`. Posts `device`, a receiver's id, and `change`: `test` or `remove`.
@@ -119,14 +119,15 @@ impl DevicesPage<'_> {
         self.layout.text(key).into_owned()
     }
 
-    /// Returns the id that the product gave the event or notification.
-    fn event_id(listed: &ListedDelivery) -> Option<String> {
-        match listed.delivery.details.kind {
-            MessageKind::Event | MessageKind::Notification => {
-                Some(shorten(&listed.delivery.event_id))
-            }
-            MessageKind::Ack | MessageKind::Test => None,
-        }
+    /// Returns the messages and the tests, each with the id and the title of its list.
+    fn delivery_lists(&self) -> [(&'static str, Cow<'static, str>, Vec<&ListedDelivery>); 2] {
+        let (messages, tests) = self.deliveries.iter().partition(|listed| {
+            matches!(listed.delivery.details.kind, MessageKind::Event | MessageKind::Notification)
+        });
+        [
+            ("deliveries", self.layout.text("deliveries-title"), messages),
+            ("tests", self.layout.text("deliveries-tests"), tests),
+        ]
     }
 
     fn delivery_device(&self, listed: &ListedDelivery) -> String {

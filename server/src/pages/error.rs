@@ -1,6 +1,7 @@
 //! The error page, with the cause and advice for the user.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use askama::Template;
 use belfry_core::oauth::error::OAuthError;
@@ -28,8 +29,8 @@ pub enum ErrorCause {
     ForgedForm,
     /// A malformed request.
     Malformed,
-    /// An exceeded rate limit.
-    RateLimited,
+    /// An exceeded rate limit, with the time until the next request is allowed.
+    RateLimited(Duration),
     /// An internal error.
     Internal,
     /// An unreachable database, or an overloaded server.
@@ -82,6 +83,9 @@ impl ErrorPage<'_> {
     }
 
     fn advice(&self) -> Cow<'static, str> {
+        if let ErrorCause::RateLimited(retry_after) = self.cause {
+            return self.layout.text_with_minutes("rate-limited-advice", retry_after).into();
+        }
         self.layout.text(&format!("{}-advice", self.key_prefix()))
     }
 

@@ -20,6 +20,8 @@ use crate::paths::{
 
 /// Maximum number of sessions on the page.
 pub const MAX_SESSIONS: usize = 50;
+/// Number of sessions that are visible without unfolding the others.
+const VISIBLE_SESSIONS: usize = 4;
 
 /// `templates/security.html`. Its forms post `current_password`, `new_password` and
 /// `password_again`; `email` and `current_password`; `session`, the lookup key of the session to
@@ -133,8 +135,11 @@ impl SecurityPage<'_> {
         with_language(path, self.nav.lang)
     }
 
-    fn shown_sessions(&self) -> &[AccountSession] {
-        self.sessions.get(..MAX_SESSIONS).unwrap_or(self.sessions)
+    /// Returns the sessions that are always visible, and those that can be unfolded.
+    fn session_lists(&self) -> impl Iterator<Item = &[AccountSession]> {
+        let shown = self.sessions.get(..MAX_SESSIONS).unwrap_or(self.sessions);
+        let (visible, more) = shown.split_at(shown.len().min(VISIBLE_SESSIONS));
+        [visible, more].into_iter().filter(|sessions| !sessions.is_empty())
     }
 
     /// Returns a sentence about the sessions that are not shown.

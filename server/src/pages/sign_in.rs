@@ -39,11 +39,7 @@ impl AuthenticationError {
         match self.retry_after() {
             None if self == Self::Disabled => layout.text("sign-in-disabled").into_owned(),
             None => layout.text("sign-in-wrong").into_owned(),
-            Some(retry_after) => {
-                let minutes =
-                    usize::try_from(retry_after.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
-                layout.language.text_with("sign-in-too-many", "minutes", minutes.max(1))
-            }
+            Some(retry_after) => layout.text_with_minutes("sign-in-too-many", retry_after),
         }
     }
 }

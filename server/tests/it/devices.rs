@@ -70,7 +70,7 @@ async fn devices_are_listed_with_their_last_delivery(fixture: DeliveringService)
     for expected in [
         "|Tests|Mastodon app, through 127.0.0.1 · Since|2027-01-15|Last delivered:|08:01 UTC|",
         "|Example · Phone|Matrix app, through the gateway 127.0.0.1 · Since|2027-01-15|Send a test|",
-        "|Latest deliveries|Notification|Delivered:|08:01 UTC|Tests · 42|",
+        "|Latest deliveries|Notification|Delivered:|08:01 UTC|Tests|",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
@@ -189,31 +189,10 @@ async fn a_delivery_is_listed_with_the_title_of_its_rule() {
     let mut browser = sign_in(&fixture, "alice").await;
     let text = visible_text(&browser.get(DEVICES).await);
     for expected in [
-        "|Messages with the word hello|Delivered:|08:00 UTC|Example · Phone · $word|",
-        "|Messages in rooms with one other person|Delivered:|08:00 UTC|Example · Phone · $builtin|",
+        "|Messages with the word hello|Delivered:|08:00 UTC|Example · Phone|",
+        "|Messages in rooms with one other person|Delivered:|08:00 UTC|Example · Phone|",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
-    }
-}
-
-#[tokio::test]
-async fn an_event_id_that_resembles_that_of_a_test_is_shown() {
-    let push_service = PushService::start().await;
-    let fixture = DeliveringService::start().await;
-    let client = fixture.set_pusher("alice", &json!({}), &push_service.url).await;
-    let request_line = "PUT /_matrix/client/v3/pushrules/global/content/words";
-    let rule = json!({ "pattern": "hello", "actions": ["notify"] });
-    client.send(request_line, rule.to_string()).await.expect_json(StatusCode::OK);
-    for event_id in ["ack", "test-1"] {
-        fixture.notify(event_id, &["alice"]).await;
-    }
-    fixture.wait_until_idle().await;
-    client.send(&request_line.replace("PUT", "DELETE"), "").await.expect_json(StatusCode::OK);
-    let mut browser = sign_in(&fixture, "alice").await;
-    let text = visible_text(&browser.get(DEVICES).await);
-    for event_id in ["ack", "test-1"] {
-        let expected = format!("|Notification|Delivered:|08:00 UTC|Example · Phone · {event_id}|");
-        assert!(text.contains(&expected), "{expected}: {text}");
     }
 }
 

@@ -15,7 +15,7 @@ async fn browsers_get_the_front_page_and_api_clients_do_not() {
     page.assert_page(200, "<a class=\"button\" href=\"/oauth/sign_in\">Sign in</a>");
     for text in [
         "<title>Welcome · Belfry</title>",
-        "href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>",
+        "href=\"/oauth/sign_up\">Create an account</a>",
         "Here you decide which apps may use your account",
         "<a href=\"/openapi.json\">",
     ] {

@@ -56,7 +56,9 @@ impl PageError {
             Self::Expired | Self::SignInRequired(..) => ErrorCause::Expired,
             Self::ForgedForm => ErrorCause::ForgedForm,
             Self::RegistrationClosed => ErrorCause::RegistrationClosed,
-            Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::RateLimited,
+            Self::Common(CommonError::LimitExceeded(error)) => {
+                ErrorCause::RateLimited(error.retry_after)
+            }
             Self::Common(CommonError::NotFound) => ErrorCause::NotFound,
             Self::Common(CommonError::AccountBusy(_) | CommonError::Unavailable(_)) => {
                 ErrorCause::Busy

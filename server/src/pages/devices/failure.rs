@@ -20,9 +20,9 @@ pub(super) fn describe_failure(layout: &Layout<'_>, error: Option<&AttemptError>
         }
         // The same for a name in the operator's network and for one that does not exist, so that
         // users cannot find such names.
-        Some(
-            E::Dns | E::ForbiddenAddress | E::Refused | E::Tls | E::Certificate | E::Protocol,
-        ) => "devices-error-unreachable",
+        Some(E::Dns | E::ForbiddenAddress | E::Refused | E::Tls | E::Certificate | E::Protocol) => {
+            "devices-error-unreachable"
+        }
         _ => "devices-error-other",
     };
     layout.text(key).into_owned()

@@ -36,6 +36,7 @@ fn the_language_can_be_changed_during_an_authorization_without_scripts() {
     with_browser(async |fixture| {
         fixture.tab.disable_scripts().await;
         fixture.tab.goto(&fixture.app.start_url(&[("lang", "fr")])).await;
+        fixture.tab.click(".languages summary").await;
         fixture.tab.click(".languages [lang=de]").await;
         fixture.tab.find("html[lang=de] #username").await;
         fixture.sign_in_with("alice", "falsch").await;

@@ -28,9 +28,9 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
     let mut browser = sign_in(&service, "alice", FIREFOX).await;
     let text = visible_text(&browser.get(SECURITY_PATH).await);
     let expected = "Where you are signed in|\
-        Firefox on Linux|This browser|Signed in on|2027-01-17 14:00 UTC|· Used in the last hour ·|192.0.2.x|Sign out|\
-        Unknown browser|Signed in on|2027-01-15 13:00 UTC|· Last used 2 days ago ·|192.0.2.x|Sign out|\
-        Safari on iPhone|Signed in on|2027-01-15 08:00 UTC|· Last used 2 days ago ·|192.0.2.x|Sign out|\
+        Firefox on Linux|This browser|Signed in on|2027-01-17 14:00 UTC|·|192.0.2.x|Used in the last hour|Sign out|\
+        Unknown browser|Signed in on|2027-01-15 13:00 UTC|·|192.0.2.x|Last used 2 days ago|Sign out|\
+        Safari on iPhone|Signed in on|2027-01-15 08:00 UTC|·|192.0.2.x|Last used 2 days ago|Sign out|\
         Sign out everywhere else|Your data";
     assert!(text.contains(expected), "{text}");
     // Each browser's own session is marked in its list, and comes first.
@@ -39,7 +39,7 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
     assert!(is_signed_in(&mut unknown_browser).await);
     let text = visible_text(&phone_browser.get(SECURITY_PATH).await);
     let expected = "Where you are signed in|\
-        Safari on iPhone|This browser|Signed in on|2027-01-15 08:00 UTC|· Used in the last hour";
+        Safari on iPhone|This browser|Signed in on|2027-01-15 08:00 UTC|·|192.0.2.x|Used in the last hour";
     assert!(text.contains(expected), "{text}");
 }
 

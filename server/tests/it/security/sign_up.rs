@@ -36,7 +36,7 @@ async fn sign_up(browser: &mut Browser, name: &str) -> TestResponse {
 async fn a_person_signs_up_and_is_signed_in(service: Service) {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
-    page.assert_page(200, "<a href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>");
+    page.assert_page(200, "<a href=\"/oauth/sign_up\">Create an account</a>");
     let response = sign_up(&mut browser, "carol").await;
     assert_eq!((response.status, response.header("location")), (303, "/oauth/account"));
     browser.follow(&response).await.assert_page(200, "@carol:ring.example");
@@ -211,7 +211,7 @@ async fn rules_must_be_accepted_only_if_there_is_a_link_to_them() {
 async fn the_page_describes_valid_names_and_passwords_before_a_submit() {
     let page = Service::start().await.browser().get(SIGN_UP_PATH).await;
     for (field, hint) in [
-        ("username", "Lowercase letters from a to z, numbers and underscores, for example anna_b."),
+        ("username", "Lowercase letters from a to z, numbers and underscores, in the middle also dots"),
         ("email", "Optional. The people who run this server can reach you there."),
         ("password", "At least 8 characters, and not a common password"),
     ] {
