@@ -72,35 +72,6 @@ fn an_app_is_removed_without_scripts() {
 }
 
 #[test]
-fn the_account_page_offers_sign_in_and_sign_out() {
-    with_browser(async |fixture| {
-        fixture.tab.goto(&account_url(fixture)).await;
-        fixture.sign_in("alice").await;
-        fixture.tab.wait_for_text("@alice:ring.example").await;
-        fixture.tab.wait_for_text("No app has access to your account.").await;
-        assert_eq!(fixture.tab.url().await.path(), "/oauth/account");
-        fixture.switch_account().await;
-        fixture.tab.wait_for_text("You are signed out").await;
-        fixture.tab.click("a.button").await;
-        fixture.sign_in("bob").await;
-        fixture.tab.wait_for_text("@bob:ring.example").await;
-    });
-}
-
-#[test]
-fn an_out_of_band_code_is_shown_and_redeemed() {
-    with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.authorize_url_with("urn:ietf:wg:oauth:2.0:oob", &[])).await;
-        fixture.sign_in("alice").await;
-        fixture.allow().await;
-        let code = fixture.tab.find("#code").await.prop("value").await.unwrap().unwrap();
-        fixture.app.redeem(&code, "urn:ietf:wg:oauth:2.0:oob", &[]).await;
-        fixture.tab.goto(&account_url(fixture)).await;
-        fixture.tab.wait_for_text("Remove access").await;
-    });
-}
-
-#[test]
 fn an_app_is_removed_by_keyboard_alone() {
     with_browser(async |fixture| {
         let token = authorize_app(fixture).await;

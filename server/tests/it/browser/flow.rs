@@ -125,44 +125,6 @@ fn force_login_asks_for_the_password_in_a_live_session() {
 }
 
 #[test]
-fn a_wrong_password_is_reported_and_the_name_stays_filled_in() {
-    with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start_url(&[])).await;
-        fixture.sign_in_with("alice", "wrong").await;
-        fixture.tab.find("[role=alert]").await;
-        fixture.tab.wait_for_text("The name or the password is wrong. Please check both.").await;
-        let field_value =
-            async |css| fixture.tab.find(css).await.prop("value").await.unwrap().unwrap();
-        assert_eq!(
-            (&*field_value("#username").await, &*field_value("#password").await),
-            ("alice", "")
-        );
-        assert_eq!(fixture.tab.evaluate("document.activeElement.id").await, "password");
-        sign_in_and_allow(fixture).await;
-        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
-    });
-}
-
-#[test]
-fn the_account_can_be_switched_during_a_request() {
-    with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start_url(&[("state", "s")])).await;
-        fixture.sign_in("alice").await;
-        fixture.tab.wait_for_text("@alice:ring.example").await;
-        fixture.switch_account().await;
-        fixture.tab.wait_for_text("Tusky asks to use your account.").await;
-        fixture.sign_in("bob").await;
-        fixture.tab.wait_for_text("@bob:ring.example").await;
-        fixture.allow().await;
-        let callback = fixture.app.next_callback().await;
-        assert_eq!(callback.fields["state"], "s");
-        let token =
-            fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await;
-        assert_eq!(fixture.app.token_owner(&token).await, "bob");
-    });
-}
-
-#[test]
 fn going_back_does_not_issue_a_second_code() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start_url(&[])).await;

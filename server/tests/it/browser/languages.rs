@@ -5,23 +5,6 @@ use serde_json::json;
 use super::fixture::with_browser;
 
 #[test]
-fn the_requested_language_is_stored_in_the_session() {
-    with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start_url(&[("lang", "de")])).await;
-        assert_eq!(fixture.tab.evaluate("document.documentElement.lang").await, "de");
-        fixture.tab.wait_for_text("Tusky möchte dein Konto nutzen.").await;
-        fixture.sign_in_with("alice", "falsch").await;
-        fixture.tab.wait_for_text("Name oder Passwort ist falsch.").await;
-        fixture.sign_in("alice").await;
-        fixture.tab.wait_for_text("Darf Tusky dein Konto nutzen?").await;
-        // The session stores the language, which also applies to pages outside the authorization
-        // request.
-        fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
-        fixture.tab.wait_for_text("Dein Konto").await;
-    });
-}
-
-#[test]
 fn the_browsers_language_is_used() {
     with_browser(async |fixture| {
         fixture.tab.set_accept_language("tlh, fr-CA;q=0.9, en;q=0.5").await;

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use belfry::config::RegistrationPolicy;
 use belfry_store::AppListFilter;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::browser::encode_form;
 use crate::support::client::documentation_address;
@@ -78,21 +78,6 @@ async fn when_app_registration_is_closed_only_the_operator_adds_apps() {
     let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     assert_eq!(form_client.send("POST /oauth/token", encode_form(&fields)).await.status, 200);
-}
-
-#[tokio::test]
-async fn registering_twice_creates_two_apps() {
-    let service = Service::start().await;
-    let fields = [("client_name", "A"), ("redirect_uris", REDIRECT_URI)];
-    let first_app =
-        register_app(&service.anonymous_client(), &fields).await.expect_json(StatusCode::OK);
-    let second_app =
-        register_app(&service.anonymous_client(), &fields).await.expect_json(StatusCode::OK);
-    for key in ["id", "client_id", "client_secret"] {
-        assert_ne!(first_app[key], second_app[key], "{key}");
-    }
-    assert_eq!(first_app["scopes"], json!(["read"]));
-    assert_eq!(first_app["website"], Value::Null);
 }
 
 #[tokio::test]
@@ -198,23 +183,6 @@ async fn registration_errors_are_translated() {
     let english_client = german_client.with_header("content-type", "application/json");
     let response = english_client.send("POST /api/v1/apps?lang=en", r#"{"client_name":"A"}"#).await;
     assert_eq!(response.json()["error"], "Validation failed: Redirect URI can't be blank");
-}
-
-#[tokio::test]
-async fn verify_credentials_returns_the_app_without_its_secret() {
-    let service = Service::start().await;
-    let client = service.register_client().await;
-    let token = client.obtain_app_token("push").await;
-    let response =
-        service.anonymous_client().with_token(&token).get("/api/v1/apps/verify_credentials").await;
-    let app = response.expect_json(StatusCode::OK);
-    assert_eq!(app["name"], "Tusky");
-    for key in ["client_id", "client_secret", "client_secret_expires_at"] {
-        assert_eq!(app.get(key), None, "{key}");
-    }
-    let alice = service.user_client_with_scopes("alice", "profile").await;
-    let app = alice.get("/api/v1/apps/verify_credentials/").await.expect_json(StatusCode::OK);
-    assert_eq!(app["name"], "Tests");
 }
 
 #[tokio::test]

@@ -14,17 +14,6 @@ async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestR
 }
 
 #[tokio::test]
-async fn the_page_names_the_app_the_permissions_and_the_account() {
-    let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize_path(&[("scope", "read:notifications push")])).await;
-    page.assert_page(200, "Tusky");
-    let page = browser.sign_in(&page, "alice").await;
-    for text in ["Tusky", "alice", "@alice:ring.example", "See your notifications", "app.example"] {
-        page.assert_page(200, text);
-    }
-}
-
-#[tokio::test]
 async fn a_denied_request_returns_access_denied_and_stores_nothing() {
     let (service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize_path(&[("state", "s")])).await;

@@ -9,39 +9,6 @@ use crate::support::oauth_client::{expect_token, oauth_error, status_and_error};
 use crate::support::service::{config_with, metric_value};
 use crate::support::{OAuthClient, Service, any_events};
 
-#[tokio::test]
-async fn a_client_may_introspect_its_own_tokens() {
-    let config_with_lifetime =
-        config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
-    let service = Service::start_with(config_with_lifetime).await;
-    let alice = service.add_account("alice").await;
-    let client = service.register_client().await;
-    let code = client.obtain_code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let token = expect_token(&client.redeem(&code, &[]).await);
-    let now = service.now().as_second();
-
-    let response = client.post("/oauth/introspect", &[("token", &token)]).await;
-
-    assert_eq!(
-        response.expect_json(StatusCode::OK),
-        json!({
-            "active": true,
-            "scope": "read push",
-            "client_id": client.id,
-            "token_type": "Bearer",
-            "iat": now,
-            "exp": now + 60,
-            "iss": "https://ring.example/",
-            "username": "alice",
-            "sub": format!("https://ring.example/users/{alice}"),
-        })
-    );
-    assert_eq!(response.header("cache-control"), "no-store");
-    let app_token = client.obtain_app_token("read").await;
-    let response = client.post("/oauth/introspect", &[("token", &app_token)]).await.json();
-    assert_eq!((response.get("sub"), response.get("username")), (None, None));
-}
-
 // RFC 7662, section 2.2.
 #[tokio::test]
 async fn tokens_of_other_clients_and_revoked_tokens_are_inactive() {

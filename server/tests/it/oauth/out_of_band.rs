@@ -67,26 +67,3 @@ async fn only_a_valid_code_that_is_not_redeemed_is_shown_to_its_user() {
     assert_eq!(client.redeem(code, &[]).await.status, 200);
     browser.get(&native_path(code)).await.assert_page(400, "invalid_grant");
 }
-
-#[tokio::test]
-async fn an_error_is_shown_on_a_page() {
-    let (_service, client, mut browser) = start_with_oob_client().await;
-    let page = browser.get(&client.authorize_path(&[])).await;
-    let page = browser.sign_in(&page, "alice").await;
-    browser.decide(&page, "deny").await.assert_page(400, "Access denied");
-    browser
-        .get(&client.authorize_path(&[("scope", "nope")]))
-        .await
-        .assert_page(400, "invalid_scope");
-}
-
-#[tokio::test]
-async fn the_page_is_in_the_language_that_the_app_requested() {
-    let (_service, client, mut browser) = start_with_oob_client().await;
-    let page = browser.get(&client.authorize_path(&[("lang", "de")])).await;
-    page.assert_page(200, "<html lang=\"de\"");
-    let page = browser.sign_in(&page, "alice").await;
-    page.assert_page(200, "<html lang=\"de\"");
-    let response = browser.decide(&page, "allow").await;
-    browser.follow(&response).await.assert_page(200, "<html lang=\"de\"");
-}

@@ -5,8 +5,7 @@ use belfry::auth::tokens::{FirstPartyApp, TokenIssuer};
 use serde_json::{Value, json};
 
 use super::account::{ACCOUNT, authorize_app, register_app, start_signed_in};
-use super::pages::assert_security_headers;
-use crate::support::browser::{encode_form, visible_text};
+use crate::support::browser::visible_text;
 use crate::support::oauth_client::{oauth_error, status_and_error};
 use crate::support::process::{add_account, run_successfully};
 use crate::support::{Browser, OAuthClient, ServerProcess, Service, TestResponse, any_events};
@@ -202,53 +201,6 @@ async fn removing_an_app_twice_or_an_unknown_app_is_not_an_error() {
     let response = remove_app(&mut browser, &page, &own_app).await;
     browser.follow(&response).await;
     assert_eq!(token_status(&service, &token).await, 200);
-}
-
-// Cross-site request forgery.
-#[tokio::test]
-async fn a_form_from_another_site_removes_nothing() {
-    let (service, client, mut browser) = start_signed_in().await;
-    let token = authorize_app(&client, &mut browser, "alice", "read").await;
-    let app = app_id(&service, &client).await;
-    let page = browser.get(ACCOUNT).await;
-    let csrf = page.hidden_fields(REMOVE_APP)[0].1.clone();
-    // The CSRF token of another browser.
-    service.add_account("bob").await;
-    let mut bob = service.browser();
-    let sign_in_page = bob.get("/oauth/sign_in").await;
-    let bobs_csrf =
-        bob.sign_in(&sign_in_page, "bob").await.hidden_fields("/oauth/sign_out")[0].1.clone();
-    for wrong_csrf in ["", "x", &bobs_csrf] {
-        let response = browser.post(REMOVE_APP, &[("csrf", wrong_csrf), ("app", &app)]).await;
-        response.assert_page(403, "could not be checked");
-        assert_security_headers(&response, "'self'");
-    }
-    browser.post(REMOVE_APP, &[("app", &app)]).await.assert_page(403, "could not be checked");
-    for site in ["cross-site", "same-site"] {
-        browser.fetch_site = Some(site);
-        remove_app(&mut browser, &page, &app).await.assert_page(403, "could not be checked");
-    }
-    browser.fetch_site = None;
-    let cross_origin_client = service
-        .anonymous_client()
-        .with_header("cookie", &format!("__Host-belfry={}", browser.session_cookie()))
-        .with_header("content-type", "application/x-www-form-urlencoded")
-        .with_header("accept", "text/html")
-        .with_header("origin", "https://evil.example");
-    let body = encode_form(&[("csrf", &csrf), ("app", &app)]);
-    let response = cross_origin_client.send(&format!("POST {REMOVE_APP}"), body).await;
-    response.assert_page(403, "could not be checked");
-    // A GET request removes nothing either.
-    browser.get(REMOVE_APP).await.assert_page(405, "cannot be answered");
-    browser
-        .get(&format!("{REMOVE_APP}?app={app}&csrf={csrf}"))
-        .await
-        .assert_page(405, "cannot be answered");
-    assert_eq!(token_status(&service, &token).await, 200);
-
-    // Without Sec-Fetch-Site and Origin the CSRF token suffices.
-    assert_eq!(remove_app(&mut browser, &page, &app).await.status, 303);
-    assert_eq!(token_status(&service, &token).await, 401);
 }
 
 #[tokio::test(flavor = "multi_thread")]

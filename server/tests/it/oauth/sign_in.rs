@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use belfry::config::SessionSettings;
-use belfry_store::ExistingAccess;
 
 use super::start_with_alice;
 use crate::support::client::documentation_address;
-use crate::support::oauth_client::CALLBACK;
 use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestResponse, any_events};
 
@@ -165,9 +163,18 @@ async fn a_form_from_another_site_is_rejected() {
         .post("/oauth/sign_out", &[("csrf", "x")])
         .await
         .assert_page(403, "could not be checked");
+    browser.fetch_site = Some("same-origin");
+    for path in [
+        "/oauth/account/remove_app",
+        "/oauth/account/devices",
+        "/oauth/account/security/password",
+        "/oauth/account/security/delete",
+    ] {
+        browser.post(path, &[("csrf", "x")]).await.assert_page(403, "could not be checked");
+    }
+    service.browser().post("/oauth/sign_up", &[]).await.assert_page(403, "could not be checked");
     // Without a cookie no CSRF token is valid.
     browser.cookies.clear();
-    browser.fetch_site = Some("same-origin");
     browser.decide(&page, "allow").await.assert_page(403, "could not be checked");
 }
 
@@ -183,19 +190,6 @@ async fn signing_out_ends_the_session_and_requires_a_post() {
     browser.follow(&response).await.assert_page(200, "You are signed out");
     assert!(!is_signed_in(&mut browser).await);
     browser.cookies.insert("__Host-belfry".to_owned(), old_cookie);
-    assert!(!is_signed_in(&mut browser).await);
-}
-
-#[tokio::test]
-async fn a_password_change_ends_all_sessions() {
-    let (service, _client, _) = start_with_alice().await;
-    let mut browser = service.browser().sign_in_as("alice").await;
-    let alice = service.store().account_by_name("alice").await.unwrap().unwrap();
-    service
-        .store()
-        .set_password(&any_events(), alice.id, &alice.password_hash, ExistingAccess::Keep)
-        .await
-        .unwrap();
     assert!(!is_signed_in(&mut browser).await);
 }
 
@@ -256,66 +250,6 @@ async fn a_sign_in_redirects_with_303_and_only_within_this_server() {
         );
         browser.get(&path).await.assert_page(400, "no longer open");
     }
-}
-
-#[tokio::test]
-async fn the_requested_language_is_preserved_through_sign_in() {
-    let (_service, _client, mut browser) = start_with_alice().await;
-    let page = browser.get("/oauth/sign_in?lang=de").await;
-    let action = "/oauth/sign_in?lang=de";
-    let fields = |password| [("username", "alice"), ("password", password)];
-    let error_page = browser.submit(&page, action, &fields("wrong")).await;
-    error_page.assert_page(401, "<html lang=\"de\"");
-    let response = browser.submit(&error_page, action, &fields("correct horse alice")).await;
-    browser.follow(&response).await.assert_page(200, "<html lang=\"de\"");
-    browser.get("/oauth/account").await.assert_page(200, "<html lang=\"de\"");
-    // An unknown language is ignored.
-    let page = browser.get("/oauth/account?lang=%22%3E%3Cscript%3E").await;
-    page.assert_page(200, "action=\"/oauth/sign_out\"");
-    // A later choice replaces the earlier one.
-    let page = browser.get("/oauth/account?lang=fr").await;
-    page.assert_page(200, "action=\"/oauth/sign_out?lang=fr\"");
-    let response = browser.submit(&page, "/oauth/sign_out?lang=fr", &[]).await;
-    let signed_out_page = browser.follow(&response).await;
-    signed_out_page.assert_page(200, "<html lang=\"fr\"");
-    signed_out_page.assert_page(200, "href=\"/oauth/sign_in?lang=fr\"");
-    browser.post("/oauth/sign_out?lang=fr", &[]).await.assert_page(403, "<html lang=\"fr\"");
-}
-
-#[tokio::test]
-async fn the_chosen_language_is_stored_in_the_session() {
-    let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize_path(&[("lang", "ar")])).await;
-    page.assert_page(200, "<html lang=\"ar\" dir=\"rtl\"");
-    browser.sign_in(&page, "alice").await.assert_page(200, "<html lang=\"ar\"");
-    browser.get("/oauth/account").await.assert_page(200, "<html lang=\"ar\"");
-    // A request may override it; an invalid tag is ignored.
-    browser
-        .get(&client.authorize_path(&[("lang", "fr")]))
-        .await
-        .assert_page(200, "<html lang=\"fr\"");
-    browser
-        .get(&client.authorize_path(&[("lang", "<script>")]))
-        .await
-        .assert_page(200, "<html lang=\"ar\"");
-}
-
-#[tokio::test]
-async fn two_accounts_may_authorize_the_same_app() {
-    let (service, client, mut browser) = start_with_alice().await;
-    service.add_account("bob").await;
-    let mut names = Vec::new();
-    for name in ["alice", "bob"] {
-        let page = browser.get(&client.authorize_path(&[("force_login", "true")])).await;
-        let page = browser.sign_in(&page, name).await;
-        let code =
-            browser.decide(&page, "allow").await.redirect_parameters(CALLBACK)["code"].clone();
-        let token = client.redeem(&code, &[]).await.json();
-        let user = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
-        let account = user.get("/api/v1/accounts/verify_credentials").await.json();
-        names.push(account["username"].as_str().unwrap().to_owned());
-    }
-    assert_eq!(names, ["alice", "bob"]);
 }
 
 #[tokio::test]

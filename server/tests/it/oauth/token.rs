@@ -11,27 +11,6 @@ use crate::support::{OAuthClient, Service};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
-// RFC 6749, section 5.1.
-#[tokio::test]
-async fn a_token_response_is_complete_and_not_cached() {
-    let service = Service::start().await;
-    let client = service.register_client().await;
-    let response = client.post("/oauth/token", &[GRANT, ("scope", "read push")]).await;
-    let token = response.expect_json(StatusCode::OK);
-    let access_token = token["access_token"].as_str().unwrap();
-    assert_eq!(access_token.len(), 64);
-    let expected = json!({
-        "access_token": access_token,
-        "token_type": "Bearer",
-        "scope": "read push",
-        "created_at": service.now().as_second(),
-    });
-    assert_eq!(token, expected);
-    assert_eq!(response.header("cache-control"), "no-store");
-    assert_eq!(response.header("pragma"), "no-cache");
-    assert_eq!(response.header("content-type"), "application/json");
-}
-
 #[tokio::test]
 async fn a_code_is_redeemed_for_a_user_token() {
     let service = Service::start().await;
@@ -151,13 +130,6 @@ async fn the_query_is_ignored_and_only_post_is_allowed() {
         assert_eq!(status_and_error(&response), oauth_error(405, "invalid_request"), "{path}");
         assert_eq!(response.header("allow"), "POST");
     }
-}
-
-#[tokio::test]
-async fn every_token_request_issues_a_new_token() {
-    let service = Service::start().await;
-    let client = service.register_client().await;
-    assert_ne!(client.obtain_app_token("read").await, client.obtain_app_token("read").await);
 }
 
 #[tokio::test]

@@ -211,7 +211,10 @@ async fn rules_must_be_accepted_only_if_there_is_a_link_to_them() {
 async fn the_page_describes_valid_names_and_passwords_before_a_submit() {
     let page = Service::start().await.browser().get(SIGN_UP_PATH).await;
     for (field, hint) in [
-        ("username", "Lowercase letters from a to z, numbers and underscores, in the middle also dots"),
+        (
+            "username",
+            "Lowercase letters from a to z, numbers and underscores, in the middle also dots",
+        ),
         ("email", "Optional. The people who run this server can reach you there."),
         ("password", "At least 8 characters, and not a common password"),
     ] {
@@ -282,19 +285,4 @@ async fn the_sign_up_page_reports_that_registration_is_closed() {
         .await;
     let error = response.expect_json(StatusCode::FORBIDDEN)["error_description"].clone();
     assert_eq!(error, json!("Registration is closed on this server"));
-}
-
-#[tokio::test]
-async fn a_sign_up_from_another_site_is_rejected() {
-    let service = Service::start().await;
-    let mut browser = service.browser();
-    let page = browser.get(SIGN_UP_PATH).await;
-    browser.fetch_site = Some("cross-site");
-    let response =
-        browser.submit(&page, SIGN_UP_PATH, &sign_up_fields("carol", "correct horse")).await;
-    response.assert_page(403, "This form could not be checked");
-    browser.fetch_site = Some("same-origin");
-    let response = browser.post(SIGN_UP_PATH, &sign_up_fields("carol", "correct horse")).await;
-    response.assert_page(403, "This form could not be checked");
-    assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
 }
