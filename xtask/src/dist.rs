@@ -1,67 +1,62 @@
 //! `cargo xtask dist`: builds the release packages.
 
 use std::error::Error;
-use std::fs;
+use std::process::Command;
 
 use clap::Args;
 
 use crate::cargo;
 
-/// Build the release packages into target/dist
+/// Build the release packages into target/packages
 ///
-/// An archive for any distribution, a Debian package, a container image for Docker and Podman, an
-/// SBOM and SHA-256 checksums, for this machine's architecture. The packages
-/// contain the same binary, linked with this machine's libraries: build on the oldest system you
-/// want to support.
+/// An archive for any distribution, a Debian package, an SBOM and SHA-256 checksums, for this
+/// machine's architecture. The program is linked with this machine's libraries: build on the oldest
+/// system you want to support. Prints how to install the tools from crates.io that are missing.
 ///
-/// docs/install.md describes how to install them.
+/// docs/install.md describes how to install the packages, and how to build the container image.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --profile dev")]
-pub(crate) struct Options {
-    /// Cargo profile of the binary; dev builds faster
-    #[arg(long, default_value = "release")]
-    profile: String,
+pub(crate) struct Options {}
+
+/// Builds the packages; returns whether this succeeded.
+pub(crate) fn run(_: &Options) -> Result<bool, Box<dyn Error>> {
+    ensure_tools_are_installed()?;
+    run_script("dist.sh")
 }
 
-/// Builds the binary and the packages; returns false if the binary does not build.
-pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    let profile = options.profile.as_str();
-    let mut build =
-        cargo::command(&["build", "--locked", "--package", "belfry", "--bin", "belfry"]);
-    build.args(["--profile", profile]);
-    if !cargo::succeeds(build)? {
-        return Ok(false);
-    }
-    let target = cargo::target_dir()?;
-    let profile_dir = if profile == "dev" { "debug" } else { profile };
-    let binary = target.join(profile_dir).join("belfry");
-    let root = cargo::root();
-    let packages = packaging::source_time(root)
-        .and_then(|time| packaging::build(root, &binary, time, &target.join("dist")))
-        .map_err(|error| error.to_string())?;
-    let files =
-        [&packages.archive, &packages.debian, &packages.image, &packages.sbom, &packages.checksums];
-    for path in files {
-        println!("{:>9} KiB  {}", fs::metadata(path)?.len().div_ceil(1024), path.display());
-    }
-    Ok(true)
+/// Installs the packages and builds the container image, in temporary directories.
+pub(crate) fn test_packages() -> Result<bool, Box<dyn Error>> {
+    Ok(run(&Options {})? && run_script("test.sh")?)
 }
 
-/// Tools from crates.io, which take minutes to compile. Only [`run`] and the long tests need them.
-const TOOLS: [&str; 3] = ["cargo-deb", "cargo-deny", "cargo-cyclonedx"];
+fn run_script(name: &str) -> Result<bool, Box<dyn Error>> {
+    let mut script = Command::new(cargo::root().join("packaging").join(name));
+    cargo::remove_inherited_variables(&mut script);
+    script.arg(cargo::target_dir()?);
+    Ok(cargo::succeeds(script)?)
+}
 
-/// Fails with the command that installs the missing tools.
+/// Tools from crates.io with their versions and features. They take minutes to compile; only `dist`
+/// and the long tests need them.
+const TOOLS: [(&str, &str, &str); 4] = [
+    ("about", "0.9.3", " --features cli"),
+    ("cyclonedx", "0.5.9", ""),
+    ("deb", "3.8.0", ""),
+    ("deny", "0.20.2", ""),
+];
+
+/// Fails with the commands that install the missing tools.
 pub(crate) fn ensure_tools_are_installed() -> Result<(), Box<dyn Error>> {
-    let mut missing = vec![];
-    for tool in TOOLS {
-        if !cargo::has_subcommand(tool.trim_start_matches("cargo-"))? {
-            missing.push(tool);
+    let mut commands = String::new();
+    for (tool, version, features) in TOOLS {
+        let output = cargo::command(&[tool, "--version"]).output()?;
+        if !String::from_utf8_lossy(&output.stdout).trim().ends_with(version) {
+            commands += &format!("\n  cargo install --locked cargo-{tool}@{version}{features}");
         }
     }
-    if missing.is_empty() {
+    if commands.is_empty() {
         return Ok(());
     }
-    Err(format!("missing tools; run `cargo install --locked {}`", missing.join(" ")).into())
+    Err(format!("missing tools; install them with{commands}").into())
 }
 
 /// Checks licences, banned crates and the sources of all dependencies with `deny.toml`.

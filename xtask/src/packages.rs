@@ -117,20 +117,20 @@ const CURL: Package = Package {
 const SYSTEMD: Package = Package {
     apt: "systemd",
     other_names: ["systemd", "systemd", ""],
-    probe: "command -v systemd-analyze && command -v systemd-sysusers",
-    purpose: "checks the unit and installs the Debian package",
+    probe: "command -v systemd-tmpfiles",
+    purpose: "tests of the Debian package",
 };
-const SKOPEO: Package = Package {
-    apt: "skopeo",
-    other_names: ["skopeo", "skopeo", "skopeo"],
-    probe: "command -v skopeo",
-    purpose: "checks the container image",
+const BUILDAH: Package = Package {
+    apt: "buildah",
+    other_names: ["buildah", "buildah", ""],
+    probe: "command -v buildah",
+    purpose: "builds the container image",
 };
-const CERTIFICATES: Package = Package {
-    apt: "ca-certificates",
-    other_names: ["ca-certificates", "ca-certificates", "ca-certificates"],
-    probe: "test -e /etc/ssl/certs/ca-certificates.crt",
-    purpose: "part of the container image",
+const DEBOOTSTRAP: Package = Package {
+    apt: "debootstrap",
+    other_names: ["debootstrap", "debootstrap", ""],
+    probe: "command -v debootstrap",
+    purpose: "a Debian system to install the package in",
 };
 const CPP: Package = Package {
     apt: "g++",
@@ -156,14 +156,11 @@ pub(crate) const FOR_TESTS: &[Package] = &[
     MANDOC,
     PROMETHEUS,
     CURL,
-    SYSTEMD,
-    SKOPEO,
-    CERTIFICATES,
 ];
 /// Packages that `cargo xtask schemathesis` needs.
 pub(crate) const FOR_SCHEMATHESIS: &[Package] = &[PYTHON];
 /// Packages that `cargo xtask test --long` needs in addition.
-pub(crate) const FOR_LONG_TESTS: &[Package] = &[];
+pub(crate) const FOR_LONG_TESTS: &[Package] = &[BUILDAH, DEBOOTSTRAP, SYSTEMD];
 /// Packages that `cargo xtask bench` needs.
 pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS, PYTHON, NPM];
 /// Packages that `cargo xtask fuzz` needs.

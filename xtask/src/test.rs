@@ -18,10 +18,9 @@ use crate::{cargo, checks, dist, packages, schemathesis, torture};
 /// engines, and some requests of `cargo xtask schemathesis`. It takes at most 12 minutes on two
 /// cores.
 ///
-/// `--long` takes hours. It also runs the tests that are ignored as `long` (soak, packages), rustdoc,
+/// `--long` takes hours. It also runs the tests that are ignored as `long` (soak), rustdoc,
 /// cargo-deny, all requests of `cargo xtask schemathesis`, and five minutes of each scenario of
-/// `cargo xtask torture`. It prints how to install cargo-deny, cargo-deb and cargo-cyclonedx if they
-/// are missing.
+/// `cargo xtask torture`, and builds, installs and runs the packages and the container image.
 ///
 /// Missing packages are installed from the distribution if this runs as root or with passwordless
 /// sudo. System services are neither started nor changed: the tests use a private PostgreSQL and Redis on free
@@ -31,7 +30,7 @@ use crate::{cargo, checks, dist, packages, schemathesis, torture};
 /// binary that crashes.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --long\n  \
-    cargo xtask test store::\n  cargo xtask test packages:: --long\n  \
+    cargo xtask test store::\n  cargo xtask test retention:: --long\n  \
     cargo xtask test store::postgres -- --nocapture")]
 pub(crate) struct Options {
     /// Run only the tests whose names contain this text, and no checks
@@ -70,6 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         });
         if options.long {
             report.run_step("dependencies", dist::check_dependencies);
+            report.run_step("packages", dist::test_packages);
             report.run_step("rustdoc", || {
                 let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
                 let mut command = cargo::command(&arguments);

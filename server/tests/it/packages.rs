@@ -1,104 +1,75 @@
-//! The release packages: built from the test binary, installed or unpacked, and run.
-
-mod archive;
-mod compose;
-mod debian;
-mod image;
-mod machine;
-mod name_server;
-mod sbom;
-mod unit;
+//! Static checks of the default settings of the packages, and of the Compose and Traefik examples.
+//! `packaging/test.sh` installs the packages.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
 
-use ::packaging::{Packages, build};
+use serde_json::Value;
 
-use crate::support::report_skipped;
+use crate::support::process::run_successfully;
 
-const GUIDE: &str = include_str!("../../../docs/install.md");
+const COMPOSE: &str = include_str!("../../../docs/examples/compose.yaml");
+const TRAEFIK: &str = include_str!("../../../docs/examples/traefik.yml");
+const SETTINGS: &str = include_str!("../../../packaging/belfry.toml");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Modification time of all packaged files.
-const MODIFICATION_TIME: u64 = 1_700_000_000;
 
-/// Returns the packages, built once.
-fn packages() -> &'static Packages {
-    static PACKAGES: OnceLock<Packages> = OnceLock::new();
-    PACKAGES.get_or_init(|| {
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
-        fs::create_dir_all(&dir).unwrap();
-        // Release builds have no debug information either.
-        let binary = dir.join("belfry");
-        let mut strip = Command::new("strip");
-        strip.arg("--strip-debug").arg("-o").arg(&binary).arg(env!("CARGO_BIN_EXE_belfry"));
-        expect_success(&mut strip);
-        build(&repository_dir(), &binary, MODIFICATION_TIME, &dir.join("dist")).unwrap()
-    })
-}
-
-fn repository_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// Runs a command that must succeed, and returns its output.
-#[track_caller]
-fn expect_success(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } =
-        command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let stdout = String::from_utf8_lossy(&stdout);
-    let stderr = String::from_utf8_lossy(&stderr);
-    assert!(status.success(), "{command:?}: {status}\n{stdout}\n{stderr}");
-    stdout.into_owned()
-}
-
-/// Returns whether packages can be installed into a directory and run there, which requires root
-/// for `chroot`, and a Debian system for its libraries. If not, reports the tests as skipped.
-fn can_install() -> bool {
-    let can_install =
-        rustix::process::geteuid().is_root() && Path::new("/var/lib/dpkg/status").exists();
-    if !can_install {
-        report_skipped("installed packages", "run them as root on a Debian system");
-    }
-    can_install
-}
-
-/// Returns the commands in the first console block after a heading, without prompts. A backslash
-/// continues a command on the next line.
-fn console_commands(document: &str, heading: &str) -> Vec<String> {
-    let (_, section) = document.split_once(&format!("\n## {heading}\n")).unwrap();
-    let (_, block) = section.split_once("```console\n").unwrap();
-    let (block, _) = block.split_once("```").unwrap();
-    let block = block.replace("\\\n", "");
-    block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
+fn parse_yaml(yaml: &str) -> Value {
+    serde_saphyr::from_str(yaml).unwrap()
 }
 
 #[test]
-#[ignore = "long: builds the packages"]
-fn checksums_match_the_packages() {
-    let packages = packages();
-    let mut sha256sum = Command::new("sha256sum");
-    sha256sum.args(["--check", "--strict", "SHA256SUMS"]);
-    let output = expect_success(sha256sum.current_dir(packages.checksums.parent().unwrap()));
-    let files = [&packages.archive, &packages.debian, &packages.image, &packages.sbom];
-    let names = files.map(|path| path.file_name().unwrap().to_str().unwrap());
-    assert_eq!(output, names.map(|name| format!("{name}: OK\n")).concat());
-    for name in names {
-        let name = name.replace("aarch64", "x86_64").replace("arm64", "amd64");
-        assert!(GUIDE.contains(&format!("`{name}`")), "{name} is in the guide");
-    }
-}
-
-#[test]
-#[ignore = "long: builds the packages"]
-fn packages_built_from_the_same_binary_are_identical() {
-    let first_build = packages();
+fn the_default_settings_are_valid_even_with_every_comment_enabled() {
     let dir = tempfile::tempdir().unwrap();
-    let binary = first_build.checksums.parent().unwrap().with_file_name("belfry");
-    let second_build =
-        build(&repository_dir(), &binary, MODIFICATION_TIME, &dir.path().join("dist")).unwrap();
-    let [first_checksums, second_checksums] =
-        [first_build, &second_build].map(|packages| fs::read_to_string(&packages.checksums));
-    assert_eq!(first_checksums.unwrap(), second_checksums.unwrap());
+    let is_setting = |line: &&str| {
+        let key = line.split_once(" = ").map_or("", |(key, _)| key);
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    let uncomment = |line| str::strip_prefix(line, "# ").filter(is_setting).unwrap_or(line);
+    let uncommented_lines: Vec<&str> = SETTINGS.lines().map(uncomment).collect();
+    assert_ne!(SETTINGS.trim_end(), uncommented_lines.join("\n"));
+    for text in [SETTINGS.to_owned(), uncommented_lines.join("\n")] {
+        fs::write(dir.path().join("belfry.toml"), text).unwrap();
+        let output = run_successfully(dir.path(), &["config", "check"]);
+        assert!(output.contains("127.0.0.1:8080"), "{output}");
+    }
+}
+
+#[test]
+fn the_compose_file_starts_this_version_with_valid_settings() {
+    let compose = parse_yaml(COMPOSE);
+    let belfry = &compose["services"]["belfry"];
+    assert_eq!(belfry["image"], format!("belfry:{VERSION}"));
+    assert_eq!(belfry["depends_on"]["postgres"]["condition"], "service_healthy");
+    assert!(compose["services"]["postgres"]["healthcheck"]["test"].is_array());
+    let config = &belfry["configs"][0];
+    assert_eq!(config["target"], belfry["environment"]["BELFRY_CONFIG"]);
+
+    let dir = tempfile::tempdir().unwrap();
+    let settings = compose["configs"][config["source"].as_str().unwrap()]["content"].as_str();
+    fs::write(dir.path().join("belfry.toml"), settings.unwrap()).unwrap();
+    let database = belfry["environment"]["BELFRY_DATABASE"].as_str().unwrap();
+    let (prefix, rest) = database.split_once("${").unwrap();
+    let database = format!("{prefix}secret{}", rest.split_once('}').unwrap().1);
+    let output = run_successfully(dir.path(), &["config", "check", "--database", &database]);
+    assert!(output.contains("postgres://belfry:***@postgres/belfry"), "{output}");
+    assert!(output.contains("https://ring.example"), "{output}");
+    assert_eq!(belfry["environment"]["BELFRY_REDIS"], "redis://valkey");
+    assert!(compose["services"]["valkey"].is_object());
+
+    let health_check: Vec<&str> = belfry["healthcheck"]["test"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(health_check, ["CMD", "belfry", "health", "--ready"]);
+}
+
+#[test]
+fn traefik_forwards_to_belfry_and_removes_request_ids_from_clients() {
+    let http = &parse_yaml(TRAEFIK)["http"];
+    let router = &http["routers"]["belfry"];
+    let service = &http["services"][router["service"].as_str().unwrap()];
+    assert_eq!(service["loadBalancer"]["servers"][0]["url"], "http://127.0.0.1:8080");
+    let headers = &http["middlewares"][router["middlewares"][0].as_str().unwrap()]["headers"];
+    assert_eq!(headers["customRequestHeaders"]["X-Request-Id"], "");
 }
