@@ -4,6 +4,8 @@
 //! lookup key, which identifies its row, and a secret part of 32 random bytes, of which only the
 //! SHA-256 digest is stored. Digests are compared in constant time, and a database index never
 //! contains secret bytes.
+//!
+//! A code that a person types is short instead: both stored parts are digests of it.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -67,6 +69,45 @@ impl SplitToken {
         Some(Self::from_bytes(text.to_owned(), &bytes))
     }
 
+    /// Creates an authorization code that a person can type: 12 letters with a dash in the middle.
+    pub fn short_code(random_bytes: [u8; 2 * SHORT_CODE_LETTERS]) -> Self {
+        let letter = |bytes: &[u8; 2]| {
+            let index = usize::from(u16::from_be_bytes(*bytes)) % SHORT_CODE_ALPHABET.len();
+            char::from(SHORT_CODE_ALPHABET[index])
+        };
+        Self::from_letters(&random_bytes.as_chunks().0.iter().map(letter).collect::<String>())
+    }
+
+    /// Parses an authorization code: a split token, or a short code in any case, with any dashes
+    /// and spaces.
+    pub fn parse_code(text: &str) -> Option<Self> {
+        let letters = || {
+            let is_separator = |c: &char| *c == '-' || c.is_whitespace();
+            let letters = text.chars().filter(|c| !is_separator(c)).take(SHORT_CODE_LETTERS + 1);
+            letters.map(|c| c.to_ascii_uppercase()).collect::<String>()
+        };
+        let is_short_code = |letters: &String| {
+            letters.len() == SHORT_CODE_LETTERS
+                && letters.bytes().all(|letter| SHORT_CODE_ALPHABET.contains(&letter))
+        };
+        let short_code = || Some(Self::from_letters(&Some(letters()).filter(is_short_code)?));
+        Self::parse(text).or_else(short_code)
+    }
+
+    fn from_letters(letters: &str) -> Self {
+        let (first_half, second_half) = letters.split_at(SHORT_CODE_LETTERS / 2);
+        let key_digest = Sha256Digest::compute(&format!("lookup key of {letters}")).0;
+        let mut key_bytes = [0; LookupKey::BYTES];
+        key_bytes.copy_from_slice(&key_digest[..LookupKey::BYTES]);
+        Self {
+            secret: Secret(format!("{first_half}-{second_half}")),
+            hashed: HashedSecret {
+                lookup_key: LookupKey(key_bytes),
+                digest: Sha256Digest::compute(letters),
+            },
+        }
+    }
+
     fn from_bytes(text: String, bytes: &[u8; TOKEN_BYTES]) -> Self {
         let mut key_bytes = [0; LookupKey::BYTES];
         key_bytes.copy_from_slice(&bytes[..LookupKey::BYTES]);
@@ -92,6 +133,12 @@ impl SplitToken {
         self.hashed
     }
 }
+
+/// The letters of user codes in RFC 8628, section 6.1: no vowels, hence no words, and none that look
+/// alike.
+const SHORT_CODE_ALPHABET: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
+/// 20¹² codes are 51.8 bits.
+const SHORT_CODE_LETTERS: usize = 12;
 
 const TIME_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
@@ -272,6 +319,28 @@ mod tests {
         ] {
             assert!(SplitToken::parse(malformed_token).is_none(), "{malformed_token}");
         }
+    }
+
+    #[test]
+    fn a_short_code_is_parsed_in_any_case_and_grouping() {
+        let code =
+            SplitToken::short_code(std::array::from_fn(|index| u8::try_from(index).unwrap()));
+        assert_eq!(code.reveal(), "CTMFWP-HZRKCT");
+        for text in ["CTMFWP-HZRKCT", "ctmfwphzrkct", " ctmf-wphz-rkct\n", "C t mfwphzr-KCT--"] {
+            let parsed_code = SplitToken::parse_code(text).unwrap();
+            assert_eq!(parsed_code.hashed_secret(), code.hashed_secret(), "{text}");
+            assert_eq!(parsed_code.reveal(), code.reveal());
+            assert!(SplitToken::parse(text).is_none(), "only codes are short");
+        }
+        for text in ["", "CTMFWP-HZRKC", "CTMFWP-HZRKCTB", "CTMFWP-HZRKCA", "CTMFWP_HZRKCT"] {
+            assert!(SplitToken::parse_code(text).is_none(), "{text}");
+        }
+        let other_code = SplitToken::parse_code("CTMFWP-HZRKCB").unwrap().hashed_secret();
+        assert_ne!(other_code.lookup_key, code.hashed_secret().lookup_key);
+        assert_ne!(other_code.digest, code.hashed_secret().digest);
+        let token = SplitToken::new(time(1), [7; 42]);
+        let parsed_token = SplitToken::parse_code(token.reveal()).unwrap();
+        assert_eq!(parsed_token.hashed_secret(), token.hashed_secret());
     }
 
     #[test]

@@ -24,6 +24,11 @@ pub fn split_token(now: jiff::Timestamp) -> SplitToken {
     SplitToken::new(now, bytes())
 }
 
+/// Returns a new authorization code that a person can type.
+pub fn short_code() -> SplitToken {
+    SplitToken::short_code(bytes())
+}
+
 /// Returns a generated password: 20 unambiguous characters (100 bits) in groups of five.
 pub fn password() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";

@@ -2,21 +2,22 @@
 
 use std::time::Duration;
 
-use belfry_core::audit::NewAuditEvents;
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::matrix::Device;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
-use belfry_core::oauth::grant::CodeGrant;
+use belfry_core::oauth::grant::{CodeError, RedemptionAttempt};
 use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::expiry_after;
-use belfry_core::secret::{LookupKey, SplitToken};
+use belfry_core::secret::{Secret, SplitToken};
 use jiff::Timestamp;
 
 use super::authentication::AuthenticationProof;
 use belfry_runtime::random;
 use belfry_store::{
-    Account, NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, WriteOutcome,
+    Account, NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, StoredCode,
+    WriteOutcome,
 };
 
 /// The default name of the app of tokens issued on the command line. Pages show it in the user's
@@ -61,6 +62,17 @@ pub enum IssueError {
     /// password was verified.
     #[error("the password was changed, or the account or the app was disabled or deleted")]
     SignInRejected,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The reason why a code was not redeemed.
+#[derive(Debug, thiserror::Error)]
+pub enum RedemptionError {
+    /// The code cannot be redeemed. The account is that of the code's grant, if the code exists.
+    #[error("{reason}")]
+    Rejected { reason: CodeError, account_id: Option<i64> },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -153,23 +165,55 @@ impl TokenIssuer<'_> {
         }
     }
 
-    /// Redeems a code for a token with the app, account and scopes of its grant.
-    ///
-    /// # Errors
-    /// If another request has redeemed the code ([`RedeemError::AlreadyRedeemed`]), if it is not
-    /// redeemable ([`RedeemError::NotRedeemable`]), or if the store fails.
+    /// Redeems a code for a token with the app, account and scopes of its grant. If the code is
+    /// redeemed a second time (replayed), it may have been stolen and redeemed by the thief, so the
+    /// token that was issued for it is revoked (RFC 6749, section 4.1.2).
     pub async fn redeem_code(
         &self,
-        events: &NewAuditEvents,
-        code: LookupKey,
-        grant: CodeGrant,
-    ) -> Result<IssuedToken, RedeemError> {
-        let issued_token = self.new_token(grant.app_id, Some(grant.account_id), grant.scopes);
-        let expires_at = issued_token.token.expires_at;
-        self.store
-            .redeem_code(events, code, issued_token.token.secret, self.now, expires_at)
-            .await?;
-        Ok(issued_token)
+        new_event: impl Fn(AuditKind) -> NewAuditEvent,
+        code: &Secret,
+        attempt: &RedemptionAttempt<'_>,
+    ) -> Result<IssuedToken, RedemptionError> {
+        let unknown = RedemptionError::Rejected { reason: CodeError::Unknown, account_id: None };
+        let Some(code) = SplitToken::parse_code(code.reveal()) else { return Err(unknown) };
+        let code = code.hashed_secret();
+        let Some(StoredCode { grant, token, .. }) = self.store.code(code).await? else {
+            return Err(unknown);
+        };
+        let account_id = Some(grant.account_id);
+        let reject = |reason| RedemptionError::Rejected { reason, account_id };
+        let revoke_replayed = async |token| {
+            let detail = Some("authorization code replayed".to_owned());
+            let events = NewAuditEvent { detail, ..new_event(AuditKind::TokenRevoke) }.into();
+            self.store.revoke_token(&events, token, self.now).await.map(drop)
+        };
+        if let Err(reason) = grant.check_redemption(attempt, token.is_some(), self.now) {
+            if let (CodeError::Replayed, Some(token)) = (reason, token) {
+                revoke_replayed(token).await?;
+            }
+            return Err(reject(reason));
+        }
+        // The account may have been disabled, or have lost the role that the scopes require.
+        let account = self.store.account(grant.account_id).await?;
+        let is_allowed = |account: &Account| {
+            account.disabled_at.is_none() && grant.scopes.are_allowed_for(Some(account.role))
+        };
+        if !account.as_ref().is_some_and(is_allowed) {
+            return Err(reject(CodeError::Revoked));
+        }
+        let issued_token = self.new_token(grant.app_id, account_id, grant.scopes);
+        let NewToken { secret, expires_at, .. } = issued_token.token;
+        let events = new_event(AuditKind::TokenIssue).into();
+        match self.store.redeem_code(&events, code.lookup_key, secret, self.now, expires_at).await {
+            Ok(()) => Ok(issued_token),
+            // Another request has redeemed the code since it was read.
+            Err(RedeemError::AlreadyRedeemed(token)) => {
+                revoke_replayed(token).await?;
+                Err(reject(CodeError::Replayed))
+            }
+            Err(RedeemError::NotRedeemable) => Err(reject(CodeError::Revoked)),
+            Err(RedeemError::Store(error)) => Err(error.into()),
+        }
     }
 
     fn new_token(&self, app_id: i64, account_id: Option<i64>, scopes: Scopes) -> IssuedToken {

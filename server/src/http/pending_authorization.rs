@@ -209,7 +209,8 @@ impl PendingAuthorization {
         };
         let is_implied = approval == Approval::Implied;
         let now = session.state.clock.now();
-        let code = random::split_token(now);
+        let is_typed = self.request.target.redirect_uri.is_oob();
+        let code = if is_typed { random::short_code() } else { random::split_token(now) };
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
         let grant = CodeGrant {
             app_id: self.app.id,

@@ -25,10 +25,10 @@ pub(crate) async fn get_code_page(
 ) -> Response {
     let result = async {
         let code = match last_value(&pairs, "code") {
-            "" => Cookie::Code.read_secret(&headers, &session.state.base_url),
-            code => SplitToken::parse(code),
-        }
-        .ok_or(OAuthError::InvalidGrant)?;
+            "" => Cookie::Code.value(&headers, &session.state.base_url),
+            code => Some(code),
+        };
+        let code = code.and_then(SplitToken::parse_code).ok_or(OAuthError::InvalidGrant)?;
         let store = &session.state.store;
         let now = session.state.clock.now();
         let viewer = session.account().map(|account| account.id);

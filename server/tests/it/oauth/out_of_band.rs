@@ -38,12 +38,14 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
     code_page.assert_page(200, "Tusky");
     assert_eq!(code_page.header("cache-control"), "no-store");
     let code = extract_code(&code_page);
-    assert_eq!(code.len(), 64);
+    assert_eq!((code.len(), code.find('-')), (13, Some(6)), "{code}");
     // No link to the account page: the app is not listed there until the code is redeemed.
     assert!(!code_page.text.contains("/oauth/account"), "{code_page:?}");
     // Reloading shows it again until it is redeemed.
     browser.get("/oauth/authorize/native").await.assert_page(200, code);
-    assert_eq!(client.redeem(code, &[]).await.status, 200);
+    let typed_code = code.to_lowercase().replace('-', " ");
+    assert_eq!(client.redeem(&typed_code, &[]).await.status, 200);
+    assert_eq!(client.redeem(code, &[]).await.status, 400, "it is the same code");
     browser.get("/oauth/authorize/native").await.assert_page(400, "invalid_grant");
 }
 
