@@ -161,6 +161,23 @@ impl NewAuditEvent {
     }
 }
 
+impl NewAuditEvent {
+    /// Returns the subject per which events of this kind are counted in each hour, next to the
+    /// account and the app of the change; `None` if each event is stored. Changes of devices are
+    /// counted, because a client can repeat them without limit.
+    pub fn counted_subject(&self) -> Option<CountedSubject> {
+        let Self { kind, outcome, origin, .. } = *self;
+        let address = self.client.as_ref().and_then(|client| client.address.clone());
+        let subject = CountedSubject::new(kind, outcome);
+        matches!(kind, AuditKind::ReceiverAdd | AuditKind::ReceiverRemove).then(|| CountedSubject {
+            origin,
+            address,
+            detail: self.detail.clone(),
+            ..subject
+        })
+    }
+}
+
 /// The events of one change; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAuditEvents(Vec<NewAuditEvent>);

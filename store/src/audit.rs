@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::engine::{Statement, from_row, sql};
 use crate::error::StoreError;
-use crate::store::event_source::{EventSource, event_id};
+use crate::store::event_source::{EventSource, counted_id};
 use crate::store::{Change, Store};
 
 /// A stored event, with the names of its account and app.
@@ -107,7 +107,7 @@ impl Store {
                         audit_events.last_at end
                 ",
                 [
-                    id = event_id(events.hour * 3_600_000, events.subject_digest()),
+                    id = counted_id(events.hour, &events.subject),
                     first = events.first,
                     last = events.last,
                     kind = kind.as_str(),

@@ -36,6 +36,15 @@ impl CountedSubject {
         Self { kind, outcome, origin, account: None, app: None, address: None, detail: None }
     }
 
+    /// Returns a digest, which identifies the subject within an hour.
+    pub fn digest(&self) -> u64 {
+        let Self { kind, outcome, origin, account, app, address, detail } = self;
+        let text =
+            format!("{kind}\n{outcome}\n{origin}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");
+        let digest: [u8; 32] = Sha256::digest(text).into();
+        digest.first_chunk().map_or(0, |prefix| u64::from_be_bytes(*prefix))
+    }
+
     fn max_subjects(&self) -> usize {
         match self.kind {
             AuditKind::ServiceUse => MAX_SERVICE_SUBJECTS,
@@ -57,17 +66,6 @@ pub struct EventCount {
     pub first: Timestamp,
     /// Time of the latest event.
     pub last: Timestamp,
-}
-
-impl EventCount {
-    /// Returns a digest of the subject, which identifies it within its hour.
-    pub fn subject_digest(&self) -> u64 {
-        let CountedSubject { kind, outcome, origin, account, app, address, detail } = &self.subject;
-        let text =
-            format!("{kind}\n{outcome}\n{origin}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");
-        let digest: [u8; 32] = Sha256::digest(text).into();
-        digest.first_chunk().map_or(0, |prefix| u64::from_be_bytes(*prefix))
-    }
 }
 
 /// Counts events per hour and subject. The number of subjects per hour is bounded: for each kind,
@@ -235,12 +233,7 @@ mod tests {
 
     #[test]
     fn subjects_have_different_digests() {
-        let digest = |subject| {
-            let first = time(0);
-            let last = time(0);
-            EventCount { hour: 0, subject, count: 1, first, last }.subject_digest()
-        };
-        assert_eq!(digest(failed_sign_in(1)), digest(failed_sign_in(1)));
-        assert_ne!(digest(failed_sign_in(1)), digest(failed_sign_in(2)));
+        assert_eq!(failed_sign_in(1).digest(), failed_sign_in(1).digest());
+        assert_ne!(failed_sign_in(1).digest(), failed_sign_in(2).digest());
     }
 }

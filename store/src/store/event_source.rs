@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use belfry_core::audit::{AuditClient, NewAuditEvent};
+use belfry_core::audit::{AuditClient, CountedSubject, NewAuditEvent};
 use belfry_runtime::random;
 use jiff::Timestamp;
 
@@ -18,11 +18,27 @@ pub(crate) struct EventSource {
 
 /// Creates an [`EventSource`] from the rest of a `select`, and the values of its parameters.
 /// `detail` is an SQL expression; by default the event's detail. A source with several rows, one
-/// for each app, adds the app to the event id.
+/// for each app, adds the app to the event id. For kinds that are counted per hour, a `counted`
+/// source adds to the row of the hour, account and app.
 macro_rules! event_source {
     (
         id = $id:literal,
         detail = $detail:literal,
+        $source:expr,
+        $values:tt $(,)?
+    ) => {
+        $crate::store::event_source::event_source!(
+            id = $id,
+            detail = $detail,
+            conflict = "",
+            $source,
+            $values
+        )
+    };
+    (
+        id = $id:literal,
+        detail = $detail:literal,
+        conflict = $conflict:literal,
         $source:expr,
         [$($name:ident $(= $value:expr)?),* $(,)?] $(,)?
     ) => {
@@ -40,13 +56,14 @@ macro_rules! event_source {
                         cast($address as text), cast($request_id as text), {detail},
                         account_id, app_id, number
                     from (select {source}) as source
+                    {conflict}
                     returning account_id, app_id, count, detail
                 ",
                 [
                     event_id, event_at, kind, outcome, origin, address, request_id, detail
                     $(, $name)*
                 ],
-                {id = $id, detail = $detail, source = $source}
+                {id = $id, detail = $detail, source = $source, conflict = $conflict}
             ),
             values: $crate::engine::values![$($name $(= $value)?),*],
         }
@@ -55,6 +72,16 @@ macro_rules! event_source {
         $crate::store::event_source::event_source!(
             id = "cast($event_id as text)",
             detail = $detail,
+            $source,
+            $values
+        )
+    };
+    (counted, $source:expr, $values:tt $(,)?) => {
+        $crate::store::event_source::event_source!(
+            id = "cast($event_id as text) || '-' || account_id || '-' || coalesce(app_id, 0)",
+            detail = "cast($detail as text)",
+            conflict = "where true on conflict (id) do update
+                set count = audit_events.count + excluded.count, last_at = excluded.last_at",
             $source,
             $values
         )
@@ -78,6 +105,17 @@ macro_rules! event_source {
 
 /// Creates the [`EventSource`] for a table's rows that meet a condition.
 macro_rules! event_source_for {
+    (receivers, $condition:expr, $values:tt $(,)?) => {
+        $crate::store::event_source::event_source!(
+            counted,
+            concat!(
+                "account_id, (select app_id from tokens where lookup = receivers.token limit 1) \
+                 as app_id, 1 as number from receivers where ",
+                $condition
+            ),
+            $values
+        )
+    };
     ($table:ident, $condition:expr, $values:tt $(,)?) => {
         $crate::store::event_source::event_source!(
             concat!(
@@ -103,9 +141,6 @@ macro_rules! event_columns {
     (sessions) => {
         "account_id, cast(null as bigint) as app_id"
     };
-    (receivers) => {
-        "account_id, (select app_id from tokens where lookup = receivers.token limit 1) as app_id"
-    };
     ($table:ident) => {
         "account_id, app_id"
     };
@@ -125,8 +160,12 @@ impl EventSource {
     /// Returns the statement that inserts an event for each row of the source.
     pub(crate) fn insert_statement(&self, event: &NewAuditEvent) -> Statement {
         let (address, request_id) = client_columns(event.client.as_ref());
+        let event_id = match event.counted_subject() {
+            Some(subject) => counted_id(event.at.as_second().div_euclid(3600), &subject),
+            None => new_id(event.at),
+        };
         let mut values = values![
-            event_id = new_id(event.at),
+            event_id,
             event_at = event.at,
             kind = event.kind.as_str(),
             outcome = event.outcome.as_str(),
@@ -149,6 +188,10 @@ pub(crate) fn log_events(
         for mut row in rows {
             let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
             let (count, detail): (i64, Option<String>) = (row.take()?, row.take()?);
+            // The others of the hour are only counted, so that clients cannot fill the log.
+            if count > 1 && event.counted_subject().is_some() {
+                continue;
+            }
             let (address, request_id) = client_columns(event.client.as_ref());
             tracing::info!(
                 target: "belfry::audit",
@@ -191,6 +234,11 @@ fn next_suffix() -> u64 {
     static SEQUENCE: AtomicU32 = AtomicU32::new(0);
     let number = SEQUENCE.fetch_add(1, Ordering::Relaxed);
     (u64::from(number) << 32) | u64::from(u32::from_be_bytes(random::bytes()))
+}
+
+/// Returns the id of the row that counts the events of a subject in an hour.
+pub(crate) fn counted_id(hour: i64, subject: &CountedSubject) -> String {
+    event_id(hour * 3_600_000, subject.digest())
 }
 
 /// Returns an id that sorts by time.

@@ -40,6 +40,8 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     // Takes effect before the first table is created.
     connection.pragma_update(None, "auto_vacuum", "incremental")?;
     connection.pragma_update(None, "journal_mode", "wal")?;
+    // Overwrites deleted content, such as push keys, where this needs no further page.
+    connection.pragma_update(None, "secure_delete", "fast")?;
     connection.pragma_update(None, "journal_size_limit", wal::TRUNCATE_ABOVE_BYTES)?;
     // FULL, not NORMAL: an acknowledged write must survive a power failure.
     connection.pragma_update(None, "synchronous", "full")?;

@@ -76,6 +76,7 @@ impl Store {
         // The new receiver is not among those that are counted.
         let max_others = i64::try_from(MAX_RECEIVERS - 1).unwrap_or(i64::MAX);
         let excess = event_source!(
+            counted,
             r"
                 cast($account_id as bigint) as account_id, cast(null as bigint) as app_id,
                     count(*) as number
