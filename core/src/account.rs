@@ -1,5 +1,6 @@
 //! Account roles, and validation of account names, e-mail addresses and passwords.
 
+pub mod authentication;
 pub mod password_hash;
 pub mod sign_up;
 

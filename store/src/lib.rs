@@ -40,6 +40,7 @@ pub use self::oauth::authorized_apps::AuthorizedApp;
 pub use self::oauth::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::oauth::requests::StoredRequest;
 pub use self::oauth::sessions::{AccountSession, Session, SessionSummary};
+pub use self::oauth::sign_ins::PendingSignIn;
 pub use self::oauth::tokens::NewToken;
 pub use self::push::deliveries::{
     AttemptRecord, ClaimedDelivery, DeliveryKey, DeliveryOutcome, DeliveryResult, LaneBacklog,

@@ -7,4 +7,5 @@ pub(crate) mod codes;
 pub(crate) mod grants;
 pub(crate) mod requests;
 pub(crate) mod sessions;
+pub(crate) mod sign_ins;
 pub(crate) mod tokens;

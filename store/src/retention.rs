@@ -193,12 +193,15 @@ macro_rules! delete_tokens {
 
 /// The tables, each with the change that deletes one batch of its rows. The last statement returns
 /// the deleted rows.
-const TABLE_DELETIONS: [(&str, DeleteOldest); 8] = [
+const TABLE_DELETIONS: [(&str, DeleteOldest); 9] = [
     ("requests", |cutoffs| {
         Change::unaudited(delete_oldest!("requests", "expires_at", cutoffs.expired))
     }),
     ("sessions", |cutoffs| {
         Change::unaudited(delete_oldest!("sessions", "expires_at", cutoffs.expired))
+    }),
+    ("sign_ins", |cutoffs| {
+        Change::unaudited(delete_oldest!("sign_ins", "expires_at", cutoffs.expired))
     }),
     ("codes", |cutoffs| {
         delete_with_grants!("codes", "expires_at", "true", cutoffs.expired, cutoffs.expired)
@@ -216,9 +219,10 @@ const TABLE_DELETIONS: [(&str, DeleteOldest); 8] = [
 
 impl Store {
     /// The tables from which sweeps delete rows.
-    pub const SWEPT_TABLES: [&str; 13] = [
+    pub const SWEPT_TABLES: [&str; 14] = [
         "requests",
         "sessions",
+        "sign_ins",
         "codes",
         "grants",
         "tokens",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use belfry_core::account::Role;
+use belfry_core::account::authentication::{AuthenticationMethod, AuthenticationMethods};
 use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::limits::{CountMode, Network};
 use belfry_core::secret::Secret;
@@ -25,20 +26,11 @@ pub struct AuthenticationProof {
     /// The account, as it was when the password was verified.
     pub account: Account,
     /// The methods that the person used.
-    pub methods: &'static [AuthenticationMethod],
+    pub methods: AuthenticationMethods,
     /// Time when the person authenticated.
     pub authenticated_at: Timestamp,
     /// Private, so that only this module can create the proof.
     _proof: (),
-}
-
-/// A method of authentication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuthenticationMethod {
-    /// A password that was verified or just chosen.
-    Password,
-    /// The token of the application service that has just created the account.
-    ApplicationService,
 }
 
 /// The reason why authentication failed.
@@ -193,7 +185,7 @@ impl Authenticator<'_> {
         let error = match verification.await {
             Ok(Some(account)) if account.disabled_at.is_none() => {
                 let _ = guard.count_guess(CountMode::Refund, guess).await;
-                return Ok(self.create_proof(account, &[AuthenticationMethod::Password]));
+                return Ok(self.create_proof(account, AuthenticationMethod::Password));
             }
             Err(error) => {
                 let _ = guard.count_guess(CountMode::Refund, guess).await;
@@ -217,26 +209,23 @@ impl Authenticator<'_> {
         email: Option<Email>,
         password: Option<Secret>,
     ) -> Result<AuthenticationProof, SignUpError> {
-        let (hash, methods): (_, &[_]) = match password {
+        let (hash, method) = match password {
             Some(password) => {
                 let hash = self.passwords.hash(password).await.map_err(SignUpError::Busy)?;
-                (hash, &[AuthenticationMethod::Password])
+                (hash, AuthenticationMethod::Password)
             }
-            None => (NO_PASSWORD.to_owned(), &[AuthenticationMethod::ApplicationService]),
+            None => (NO_PASSWORD.to_owned(), AuthenticationMethod::ApplicationService),
         };
         let now = self.clock.now();
         match self.store.create_account(events, now, name, email, hash, Role::User).await {
-            Ok(account) => Ok(self.create_proof(account, methods)),
+            Ok(account) => Ok(self.create_proof(account, method)),
             Err(AddAccountError::Store(error)) => Err(SignUpError::Store(error)),
             Err(_) => Err(SignUpError::NameTaken),
         }
     }
 
-    fn create_proof(
-        &self,
-        account: Account,
-        methods: &'static [AuthenticationMethod],
-    ) -> AuthenticationProof {
+    fn create_proof(&self, account: Account, method: AuthenticationMethod) -> AuthenticationProof {
+        let methods = AuthenticationMethods(vec![method]);
         AuthenticationProof { account, methods, authenticated_at: self.clock.now(), _proof: () }
     }
 

@@ -89,6 +89,8 @@ create table codes (
     scopes     text   not null,
     binding    text   not null, -- JSON: what the token request must match
     expires_at bigint not null,
+    methods    text   not null, -- of authentication, copied from the session
+    authenticated_at bigint not null,
     used_at    bigint,
     token      text,            -- lookup key of the token
     grant_id   text   not null,
@@ -106,6 +108,8 @@ create table sessions (
     browser    text,            -- with operating system, as 'Firefox/Linux'; either may be empty
     lang       text,            -- language chosen at sign-in
     address    text,            -- network, as '192.0.2.x'; null if addresses are not recorded
+    methods    text   not null, -- of authentication, separated by spaces
+    authenticated_at bigint not null,
     created_at bigint not null,
     seen_at    bigint not null,
     expires_at bigint not null,
@@ -115,6 +119,21 @@ create table sessions (
 
 create index sessions_by_lookup on sessions (lookup);
 create index sessions_by_expiry on sessions (expires_at);
+
+-- A sign-in after the first factor, which waits for the second. The browser has its handle.
+create table sign_ins (
+    lookup     text   not null,
+    digest     text   not null,
+    account_id bigint not null,
+    credential_version bigint not null, -- that of the account at the first factor
+    methods    text   not null, -- of authentication, separated by spaces
+    expires_at bigint not null,
+    attempts   bigint not null, -- at the second factor
+    primary key (account_id, lookup)
+);
+
+create index sign_ins_by_lookup on sign_ins (lookup);
+create index sign_ins_by_expiry on sign_ins (expires_at);
 
 -- The push rules of an account in one scope: user-defined rules and overrides of built-in rules.
 -- An update must name the version it read (optimistic locking).

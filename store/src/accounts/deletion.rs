@@ -62,8 +62,9 @@ macro_rules! delete_rows {
 
 /// The tables with rows of accounts, and the statements that delete one account's rows. Grants are
 /// locked before codes and tokens, and receivers before deliveries, in the same order as elsewhere.
-pub(crate) const DELETE_ACCOUNT_ROWS: [(&str, &str); 8] = [
+pub(crate) const DELETE_ACCOUNT_ROWS: [(&str, &str); 9] = [
     ("grants", delete_rows!("grants", "account_id", "accounts", "id")),
+    ("sign_ins", delete_rows!("sign_ins", "account_id", "accounts", "lookup")),
     ("sessions", delete_rows!("sessions", "account_id", "accounts", "lookup")),
     ("codes", delete_rows!("codes", "account_id", "accounts", "lookup")),
     ("tokens", delete_rows!("tokens", "account_id", "accounts", "lookup")),
@@ -159,7 +160,7 @@ impl Store {
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
         let change = add_statements(deletion, &DELETE_ACCOUNT_ROWS, id);
-        let [_, _, _, account_rows, deleted_accounts, _, _, rows @ ..]: [Rows; 14] =
+        let [_, _, _, account_rows, deleted_accounts, _, _, _, rows @ ..]: [Rows; 15] =
             self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests, receivers, deliveries] =
             rows.map(|rows| rows.len());

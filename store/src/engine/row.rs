@@ -1,6 +1,7 @@
 //! Values of columns and parameters, and the rows that statements return.
 
 use belfry_core::account::Role;
+use belfry_core::account::authentication::AuthenticationMethods;
 use belfry_core::oauth::client::{AuthMethod, Issuer, Registrar};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::push::attempt_error::AttemptError;
@@ -158,7 +159,7 @@ macro_rules! text_columns {
     )*};
 }
 
-text_columns!(LookupKey, Sha256Digest, HashedSecret);
+text_columns!(AuthenticationMethods, LookupKey, Sha256Digest, HashedSecret);
 
 /// Implements columns of enums with names. A name that this version does not support is read as the
 /// default, which has the fewest rights.

@@ -1,5 +1,6 @@
 //! Authorization codes, each redeemed at most once.
 
+use belfry_core::account::authentication::AuthenticationMethods;
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::grant::{Binding, CodeGrant};
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
@@ -20,6 +21,10 @@ use crate::store::{Change, Store, to_json};
 pub struct StoredCode {
     /// The user's grant.
     pub grant: CodeGrant,
+    /// The methods with which the user authenticated.
+    pub methods: AuthenticationMethods,
+    /// Time when the user authenticated.
+    pub authenticated_at: Timestamp,
     /// The token for which the code was redeemed.
     pub token: Option<LookupKey>,
 }
@@ -97,7 +102,7 @@ pub(crate) fn binding_from_json(text: &str) -> Option<Binding> {
 
 /// The statement that finds a code, redeemed or not.
 const SELECT_CODE: &str = r"
-    select digest, app_id, account_id, scopes, binding, expires_at, token
+    select digest, app_id, account_id, scopes, binding, expires_at, methods, authenticated_at, token
     from codes
     where lookup = $lookup
 ";
@@ -113,6 +118,8 @@ impl FromRow for StoredCode {
                     .ok_or(StoreError::Unreadable("code binding"))?,
                 expires_at: row.take()?,
             },
+            methods: row.take()?,
+            authenticated_at: row.take()?,
             token: row.take()?,
         })
     }
@@ -140,10 +147,11 @@ impl Store {
         let insert = sql!(
             r"
                 insert into codes (lookup, digest, app_id, account_id, scopes, binding,
-                    expires_at, grant_id)
+                    expires_at, methods, authenticated_at, grant_id)
                 select cast($lookup as text), cast($digest as text), cast($app_id as bigint),
                     account_id, cast($scopes as text), cast($binding as text),
-                    cast($expires_at as bigint), {existing_or_new_grant_id}
+                    cast($expires_at as bigint), methods, authenticated_at,
+                    {existing_or_new_grant_id}
                 from sessions
                 where lookup = $session
                   and account_id = $account_id

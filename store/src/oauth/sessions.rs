@@ -1,5 +1,6 @@
 //! Browser sessions of signed-in accounts.
 
+use belfry_core::account::authentication::AuthenticationMethods;
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::secret::{HashedSecret, LookupKey};
 use belfry_core::user_agent::UserAgent;
@@ -17,6 +18,10 @@ use crate::store::{Change, SignInOutcome, Store, WriteOutcome};
 pub struct Session {
     /// The signed-in account.
     pub account_id: i64,
+    /// The methods with which the person authenticated.
+    pub methods: AuthenticationMethods,
+    /// Time when the person authenticated.
+    pub authenticated_at: Timestamp,
     /// Time of the sign-in.
     pub created_at: Timestamp,
     /// Time of the last use.
@@ -43,7 +48,17 @@ pub struct SessionSummary {
 
 from_row!(SessionSummary { count, last_used_at });
 
-from_row!(Session { account_id, created_at, seen_at, expires_at, lang, browser, address });
+from_row!(Session {
+    account_id,
+    methods,
+    authenticated_at,
+    created_at,
+    seen_at,
+    expires_at,
+    lang,
+    browser,
+    address,
+});
 
 /// A session of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,9 +92,10 @@ impl Store {
     ) -> Result<SignInOutcome, StoreError> {
         let insert = sql!(
             r"
-                insert into sessions (lookup, digest, account_id, created_at, seen_at,
-                    expires_at, lang, browser, address, credential_version)
+                insert into sessions (lookup, digest, account_id, methods, authenticated_at,
+                    created_at, seen_at, expires_at, lang, browser, address, credential_version)
                 select cast($lookup as text), cast($digest as text), id,
+                    cast($methods as text), cast($authenticated_at as bigint),
                     cast($created_at as bigint), cast($seen_at as bigint),
                     cast($expires_at as bigint), cast($lang as text), cast($browser as text),
                     cast($address as text), credential_version
@@ -93,6 +109,8 @@ impl Store {
                 lookup = secret.lookup_key,
                 digest = secret.digest,
                 account_id = session.account_id,
+                methods = session.methods.clone(),
+                authenticated_at = session.authenticated_at,
                 created_at = session.created_at,
                 seen_at = session.seen_at,
                 expires_at = session.expires_at,
@@ -132,8 +150,8 @@ impl Store {
     ) -> Result<Option<Session>, StoreError> {
         let select = sql!(
             r"
-                select s.digest, s.account_id, s.created_at, s.seen_at, s.expires_at, s.lang,
-                    s.browser, s.address
+                select s.digest, s.account_id, s.methods, s.authenticated_at, s.created_at,
+                    s.seen_at, s.expires_at, s.lang, s.browser, s.address
                 from sessions s
                 join accounts a on a.id = s.account_id
                   and a.credential_version = s.credential_version

@@ -31,6 +31,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use belfry_core::account::Role;
+use belfry_core::account::authentication::{AuthenticationMethod, AuthenticationMethods};
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::{Binding, CodeGrant};
@@ -130,6 +131,8 @@ pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
     let expires_at = timestamp(expires_at);
     Session {
         account_id,
+        methods: AuthenticationMethods(vec![AuthenticationMethod::Password]),
+        authenticated_at: timestamp(1),
         created_at,
         seen_at,
         expires_at,

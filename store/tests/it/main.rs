@@ -171,6 +171,8 @@ conformance! {
         a_session_is_added_only_for_the_current_password,
         a_sign_in_is_recorded_with_its_session,
         an_accounts_sessions_are_counted_until_they_expire,
+        a_pending_sign_in_has_a_bounded_number_of_attempts,
+        a_pending_sign_in_is_added_only_for_the_current_password,
     }
     rule_writes::{
         several_documents_are_saved_together,

@@ -223,10 +223,12 @@ impl BrowserSession {
         proof: AuthenticationProof,
         language: Option<Language>,
     ) -> Result<SignInOutcome, CommonError> {
-        let AuthenticationProof { account, authenticated_at: now, .. } = proof;
+        let AuthenticationProof { account, methods, authenticated_at: now, .. } = proof;
         let language = language.or(self.chosen_language);
         let session = Session {
             account_id: account.id,
+            methods,
+            authenticated_at: now,
             created_at: now,
             seen_at: now,
             expires_at: session_expiry(now, now, self.state.config.sessions),

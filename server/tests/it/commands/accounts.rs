@@ -245,9 +245,10 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
     // A rule that has expired.
     let tablet = ruleset(&["d"]).replace("\"d\"}", "\"d\",\"until\":1700000000000}");
     let statements = format!(
-        "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at) values \
-         ('a', 'x', {id}, 1, 1700000000, 4000000000), ('b', 'x', {id}, 1, 1700000001, 4000000000), \
-         ('c', 'x', {id}, 1, 1700000002, 1700000003);
+        "insert into sessions (lookup, digest, account_id, methods, authenticated_at, created_at, \
+         seen_at, expires_at) values ('a', 'x', {id}, 'pwd', 1, 1, 1700000000, 4000000000), \
+         ('b', 'x', {id}, 'pwd', 1, 1, 1700000001, 4000000000), \
+         ('c', 'x', {id}, 'pwd', 1, 1, 1700000002, 1700000003);
          insert into rulesets (account_id, scope, version, document) values \
          ({id}, 'global', 1, '{global}'), ({id}, 'device/phone', 1, '{phone}'), \
          ({id}, 'device/tablet', 1, '{tablet}');

@@ -173,10 +173,11 @@ async fn a_bounded_number_of_sessions_is_listed() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
     service.execute_sql(
-        "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at) \
+        "insert into sessions (lookup, digest, account_id, methods, authenticated_at, created_at, \
+         seen_at, expires_at) \
          with recursive n (i) as (select 1 union all select i + 1 from n where i < 60) \
          select substr('00000000000000000000000000000000' || i, -32), '-', \
-         (select id from accounts where name = 'alice'), 1, 1, 1900000000 from n",
+         (select id from accounts where name = 'alice'), 'pwd', 1, 1, 1, 1900000000 from n",
     );
     let page = browser.get(SECURITY_PATH).await;
     page.assert_page(200, "Only the 50 used last are shown here.");

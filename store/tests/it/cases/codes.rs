@@ -2,18 +2,19 @@
 
 use belfry_store::test_support::any_events;
 use belfry_store::{
-    CodeOutcome, Consent, ExistingAccess, NewToken, RedeemError, Store, StoredCode,
+    CodeOutcome, Consent, ExistingAccess, NewToken, RedeemError, Session, Store, StoredCode,
 };
 
 use belfry_core::secret::HashedSecret;
 
 use super::{
     CONCURRENT_TASKS, add_alice_and_app, ensure_session, grant, hashed_secret, issue_code, redeem,
-    run_concurrently, timestamp, token,
+    run_concurrently, session, timestamp, token,
 };
 
 fn stored_code() -> StoredCode {
-    StoredCode { grant: grant(), token: None }
+    let Session { methods, authenticated_at, .. } = session(7, 0);
+    StoredCode { grant: grant(), methods, authenticated_at, token: None }
 }
 
 pub(crate) async fn a_code_is_read_back_as_it_was_added(store: Store) {

@@ -1,20 +1,57 @@
 //! Conformance cases for sessions.
 
+use belfry_core::secret::HashedSecret;
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::any_events;
-use belfry_store::{Session, SessionSummary, SignInOutcome, Store};
+use belfry_store::{PendingSignIn, Session, SessionSummary, SignInOutcome, Store};
 
 use super::{account, add_session, hashed_secret, timestamp};
 
 fn session(account: i64) -> Session {
     Session {
-        account_id: account,
         created_at: timestamp(1),
         seen_at: timestamp(2),
-        expires_at: timestamp(100),
         lang: Some("de".to_owned()),
         browser: UserAgent::from_text("Firefox/Linux"),
         address: Some("192.0.2.x".to_owned()),
+        ..super::session(account, 100)
+    }
+}
+
+fn pending_sign_in(account_id: i64) -> PendingSignIn {
+    let methods = session(7).methods;
+    PendingSignIn { account_id, credential_version: 0, methods, expires_at: timestamp(600) }
+}
+
+pub(crate) async fn a_pending_sign_in_has_a_bounded_number_of_attempts(store: Store) {
+    add_alice_and_bob(&store).await;
+    let [secret, other_secret] = ["s", "other"].map(hashed_secret);
+    for (secret, account_id) in [(secret, 7), (other_secret, 8)] {
+        let outcome = store.add_pending_sign_in(secret, &pending_sign_in(account_id)).await;
+        assert_eq!(outcome.unwrap(), SignInOutcome::SignedIn);
+    }
+    let attempt = async |secret, second| {
+        store.attempt_pending_sign_in(secret, 5, timestamp(second)).await.unwrap()
+    };
+    let forged_secret = HashedSecret { digest: other_secret.digest, ..secret };
+    assert_eq!(attempt(forged_secret, 1).await, None, "the lookup key alone finds nothing");
+    assert_eq!(attempt(secret, 600).await, None, "expired");
+    for _ in 0..5 {
+        assert_eq!(attempt(secret, 599).await, Some(pending_sign_in(7)));
+    }
+    assert_eq!(attempt(secret, 599).await, None, "the sixth attempt");
+    store.set_account_disabled_at(&any_events(), 8, Some(timestamp(1))).await.unwrap();
+    assert_eq!(attempt(other_secret, 1).await, None, "disabled");
+    assert!(store.end_pending_sign_in(secret.lookup_key).await.unwrap());
+    assert!(!store.end_pending_sign_in(secret.lookup_key).await.unwrap());
+}
+
+pub(crate) async fn a_pending_sign_in_is_added_only_for_the_current_password(store: Store) {
+    add_alice_and_bob(&store).await;
+    for (account_id, credential_version) in [(7, 1), (9, 0)] {
+        let sign_in = PendingSignIn { credential_version, ..pending_sign_in(account_id) };
+        let outcome = store.add_pending_sign_in(hashed_secret("s"), &sign_in).await.unwrap();
+        assert_eq!(outcome, SignInOutcome::Rejected, "{sign_in:?}");
     }
 }
 
