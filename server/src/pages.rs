@@ -11,14 +11,12 @@ mod front;
 mod last_use;
 mod notifications;
 mod pager;
-mod rule;
-mod rules;
+mod rule_title;
 mod security;
 mod sign_in;
 mod sign_up;
 mod text;
 mod timed_text;
-mod trial;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -40,15 +38,12 @@ pub use self::error::{ErrorCause, ErrorPage};
 pub use self::front::FrontPage;
 pub use self::notifications::{
     NotificationsPage, NotificationsPart, NotificationsView, RejectedForm, RejectionReason,
+    Trial,
 };
 pub use self::pager::PageNumber;
-pub use self::rule::RulePage;
-pub(crate) use self::rules::rule_anchor;
-pub use self::rules::{NewRuleForm, RulesPage, RulesView};
 pub use self::security::{MAX_SESSIONS, SecurityFormError, SecurityPage};
 pub use self::sign_in::SignInPage;
 pub use self::sign_up::SignUpPage;
-pub use self::trial::{Trial, TrialErrors, TrialFields, TrialPage};
 pub use crate::auth::authentication::AuthenticationError;
 use crate::language::{Language, Localize};
 use crate::paths::{REMEMBER_LANGUAGE, with_parameters};

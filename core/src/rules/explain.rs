@@ -14,7 +14,7 @@ use super::evaluate::{
 use super::event::Event;
 use super::index::key::{EventKeys, IndexKey};
 use super::work::UserWorkBudget;
-use super::{Condition, Effect, Rule, RuleDocument, RuleKind, RuleScope, Ruleset, User, builtin};
+use super::{Condition, Rule, RuleDocument, RuleKind, RuleScope, Ruleset, User, builtin};
 
 /// One user's rules in all scopes: the user rules, and the built-in rules with the user's changes.
 #[derive(Debug)]
@@ -32,15 +32,14 @@ pub struct Explanation<'a> {
     pub evaluation: PushEvaluation<'a>,
     /// The rules up to the one that matched. Empty for the user's own events, for which no rule is
     /// evaluated.
-    pub walk: Vec<RuleStep<RuleName<'a>>>,
+    pub walk: Vec<RuleStep<'a>>,
 }
 
 /// The result of one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RuleStep<R> {
-    /// The rule: a [`RuleName`], or an owned [`RuleRef`](super::RuleRef).
+pub struct RuleStep<'a> {
     #[serde(flatten)]
-    pub rule: R,
+    pub rule: RuleName<'a>,
     /// The result of the rule: disabled, failed or won.
     pub outcome: StepOutcome,
     /// The first unmet condition of a failed rule. Absent if the work budget was exceeded or a
@@ -158,43 +157,6 @@ impl<'a> EffectiveRules<'a> {
         explanation
     }
 
-    /// Returns the first disabled built-in rule that would notify the user of an event.
-    pub(super) fn find_disabled_builtin(
-        &self,
-        event: &Event,
-        room: &Room,
-        member: Member<'_>,
-        now: Timestamp,
-    ) -> Option<RuleName<'_>> {
-        let work = UserWorkBudget::unlimited();
-        let context = ConditionContext { event, room, user: &NO_USER, member, now, work: &work };
-        let matches = |name: RuleName<'_>, rule: &Rule| {
-            let conditions = effective_conditions(name.kind, rule);
-            RuleStep::new(name, true, conditions, &context).outcome == StepOutcome::Won
-        };
-        let mut rules = self.ranked_rules(member.profile_tag);
-        let disabled_rule = rules.find(|(name, rule)| {
-            let is_disabled_builtin = rule.is_builtin() && !rule.enabled;
-            is_disabled_builtin
-                && Effect::from_actions(&rule.actions) != Effect::Silent
-                && matches(*name, rule)
-        });
-        disabled_rule.map(|(name, _)| name)
-    }
-
-    /// Returns the rule with this name.
-    pub(super) fn find_rule(&self, name: RuleName<'_>) -> Option<&Rule> {
-        let rules = match name.scope {
-            RuleScope::Global => &self.global_rules,
-            device @ RuleScope::Device(_) => self
-                .device_rules
-                .iter()
-                .find(|(scope, _)| *scope == device)
-                .map(|(_, rules)| rules)?,
-        };
-        rules[name.kind].iter().map(|rule| &**rule).find(|rule| rule.rule_id == name.rule_id)
-    }
-
     /// Returns the rules that apply to a device in evaluation order: the master rule, the device's
     /// rules, the other global rules.
     fn ranked_rules(
@@ -219,7 +181,7 @@ impl<'a> EffectiveRules<'a> {
     }
 }
 
-impl<'a> RuleStep<RuleName<'a>> {
+impl<'a> RuleStep<'a> {
     /// Evaluates a rule with `conditions`.
     fn new(
         rule: RuleName<'a>,

@@ -50,8 +50,6 @@ pub enum PreferenceError {
     WordBlank,
     #[error("The keyword is longer than {MAX_WORD_BYTES} bytes")]
     WordTooLong,
-    #[error("The word is the id of a person or room")]
-    WordIsId,
     #[error("The id is blank")]
     IdBlank,
     #[error("The id is too long")]
@@ -62,6 +60,8 @@ pub enum PreferenceError {
     PersonWithoutServer,
     #[error("The id is neither a user id nor a room id")]
     IdInvalid,
+    #[error("The text is blank")]
+    TextBlank,
     #[error("No day of the week is chosen")]
     QuietDaysMissing,
     #[error("The time of day is not from 00:00 to 23:59")]
@@ -87,8 +87,8 @@ pub struct Preferences<'d> {
     pub rooms: Vec<SubjectPreference<'d>>,
     /// The switches of built-in rules. A device has none.
     pub switches: Vec<(Switch, SwitchState)>,
-    /// The number of user rules that do not express any of these preferences.
-    pub other_rule_count: usize,
+    /// The user rules that do not express any of these preferences, in evaluation order.
+    pub other_rules: Vec<(RuleKind, &'d Rule)>,
 }
 
 /// All notifications are paused.
@@ -133,7 +133,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    fn from_rule(rule: &Rule, kind: RuleKind) -> Self {
+    /// Returns the setting that a rule expresses.
+    pub fn from_rule(rule: &Rule, kind: RuleKind) -> Self {
         Self {
             effect: Effect::from_actions(&rule.actions),
             includes_mentions: kind == RuleKind::Override,
@@ -176,31 +177,38 @@ impl<'d> Preferences<'d> {
         // first. Its kind is therefore read last.
         let rooms =
             read_subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room_id);
-        let presented_rule_count = QuietHoursPreference::count_rules(document)
-            + keywords.len()
-            + muted_words.len()
-            + people.iter().chain(&rooms).map(|(_, rule_count)| rule_count).sum::<usize>();
-        let without_count = |(preference, _)| preference;
         Self {
             pause: Pause::from_document(document),
             quiet_hours: QuietHoursPreference::from_document(document),
             keywords,
             muted_words,
-            people: people.into_iter().map(without_count).collect(),
-            rooms: rooms.into_iter().map(without_count).collect(),
+            people,
+            rooms,
             switches: match document.scope() {
                 RuleScope::Global => {
                     Switch::ALL.iter().map(|&switch| (switch, switch.state(document))).collect()
                 }
                 RuleScope::Device(_) => Vec::new(),
             },
-            other_rule_count: document.rule_count() - presented_rule_count,
+            other_rules: rules.iter().filter(|(kind, rule)| !is_preference(*kind, rule)).collect(),
         }
     }
 }
 
+/// Returns whether a user rule expresses a preference.
+fn is_preference(kind: RuleKind, rule: &Rule) -> bool {
+    let subject_id = subject::id_in_rule(kind, rule);
+    quiet_hours::is_own_rule(kind, rule)
+        || match kind {
+            RuleKind::Content => read_keyword(rule).is_some(),
+            RuleKind::Sender => subject_id.is_some_and(Subject::is_user_id),
+            RuleKind::Room | RuleKind::Override => subject_id.is_some_and(Subject::is_room_id),
+            RuleKind::Underride => false,
+        }
+}
+
 fn read_keyword(rule: &Rule) -> Option<Keyword<'_>> {
-    // A content rule with conditions is not a plain keyword, so `other_rule_count` includes it.
+    // A content rule with conditions is not a plain keyword.
     if rule.conditions.as_ref().is_some_and(|conditions| !conditions.is_empty()) {
         return None;
     }
@@ -208,13 +216,13 @@ fn read_keyword(rule: &Rule) -> Option<Keyword<'_>> {
     Some(Keyword { id: &rule.rule_id, pattern: rule.pattern.as_deref()?, setting })
 }
 
-/// Returns the people or rooms with rules of these kinds, each with the number of its rules.
+/// Returns the people or rooms with rules of these kinds.
 fn read_subjects<'d>(
     document: &'d RuleDocument,
     kinds: &[RuleKind],
     is_subject_id: impl Fn(&str) -> bool,
-) -> Vec<(SubjectPreference<'d>, usize)> {
-    let mut subjects = BTreeMap::<&str, (Setting, usize)>::new();
+) -> Vec<SubjectPreference<'d>> {
+    let mut subjects = BTreeMap::<&str, Setting>::new();
     for &kind in kinds {
         // In reverse order, because the first rule decides, and a later entry replaces an earlier
         // one.
@@ -223,14 +231,12 @@ fn read_subjects<'d>(
                 continue;
             };
             let setting = Setting::from_rule(rule, kind);
-            let entry = subjects.entry(id).or_insert((setting, 0));
+            let entry = subjects.entry(id).or_insert(setting);
             // A disabled rule has no effect, so it does not hide an enabled one.
-            if setting.enabled || !entry.0.enabled {
-                entry.0 = setting;
+            if setting.enabled || !entry.enabled {
+                *entry = setting;
             }
-            entry.1 += 1;
         }
     }
-    let with_count = |(id, (setting, rule_count))| (SubjectPreference { id, setting }, rule_count);
-    subjects.into_iter().map(with_count).collect()
+    subjects.into_iter().map(|(id, setting)| SubjectPreference { id, setting }).collect()
 }

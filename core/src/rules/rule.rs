@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::{Action, Condition, Extra, RuleError, RuleExpiry, RuleId};
 use crate::json::{self, Fields, Location, read_array};
-use crate::text::escape_invisible_in_json;
 
 /// A rule of any kind. Its optional fields are determined when it is created, so serialization does
 /// not depend on the kind.
@@ -33,13 +32,6 @@ impl Rule {
     /// Returns true for a built-in rule (`default` in the API).
     pub fn is_builtin(&self) -> bool {
         RuleId::is_reserved(&self.rule_id)
-    }
-
-    /// Returns the JSON of the rule as the API returns it, indented for display. Invisible
-    /// characters are escaped.
-    pub fn to_pretty_json(&self) -> String {
-        let json = serde_json::to_string_pretty(self).expect("map keys are strings");
-        escape_invisible_in_json(&json).into_owned()
     }
 
     /// Returns the JSON size of everything but `rule_id`, `default` and `enabled`: the minimum size
@@ -169,18 +161,5 @@ mod tests {
         ] {
             assert!(serde_json::from_value::<Rule>(wire_json.clone()).is_err(), "{wire_json}");
         }
-    }
-
-    #[test]
-    fn pretty_json_is_the_rule_without_invisible_characters() {
-        let hostile_text = "\u{202e}\"</pre><script>\n\t\u{0}";
-        let rule: Rule = serde_json::from_value(json!({
-            "rule_id": "a", "enabled": true, "pattern": hostile_text, "actions": [],
-            hostile_text: hostile_text,
-        }))
-        .unwrap();
-        let json = rule.to_pretty_json();
-        assert!(!json.contains('\u{202e}') && !json.contains('\0'), "{json}");
-        assert_eq!(serde_json::from_str::<Rule>(&json).unwrap(), rule);
     }
 }

@@ -10,7 +10,7 @@ use axum::routing::{any, get, post};
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{
-    devices, notifications, page, rules, security, sign_in, sign_out, sign_up, trial,
+    devices, notifications, page, security, sign_in, sign_out, sign_up,
 };
 use super::api::admin::{self, actions};
 use super::api::{accounts, apps, instance, subscription};
@@ -181,9 +181,6 @@ fn oauth_area_routers() -> [AreaRouter; 3] {
             get(notifications::get_notifications_page).post(notifications::change_notifications),
         )
         .route(paths::ACCOUNT_DEVICES, get(devices::get_devices_page).post(devices::change_devices))
-        .route(paths::ACCOUNT_RULES, get(rules::get_rules_page).post(rules::change_rules))
-        .route(paths::ACCOUNT_RULE, get(rules::get_rule_page))
-        .route(paths::ACCOUNT_TRIAL, get(trial::get_trial_page).post(trial::run_trial))
         .route(paths::REVOKE_TOKEN, post(page::revoke_token))
         .route(paths::ACCOUNT_SECURITY, get(security::get_security_page))
         .route(paths::CHANGE_PASSWORD, post(security::change_password))

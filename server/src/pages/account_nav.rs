@@ -21,11 +21,6 @@ pub enum AccountSection {
     Notifications,
     /// The devices that get notifications, and the latest deliveries.
     Devices,
-    /// All rules in evaluation order.
-    Rules,
-    /// The result of the rules for a message.
-    #[strum(serialize = "try")]
-    Trial,
     /// Password, e-mail address, sessions, data and deletion of the account.
     Security,
 }
@@ -42,8 +37,6 @@ impl AccountSection {
             Self::Overview => paths::ACCOUNT,
             Self::Notifications => paths::ACCOUNT_NOTIFICATIONS,
             Self::Devices => paths::ACCOUNT_DEVICES,
-            Self::Rules => paths::ACCOUNT_RULES,
-            Self::Trial => paths::ACCOUNT_TRIAL,
             Self::Security => paths::ACCOUNT_SECURITY,
         }
     }

@@ -14,7 +14,7 @@ use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery};
 use jiff::Timestamp;
 
 use self::failure::describe_failure;
-use super::rules::rule_title;
+use super::rule_title::rule_title;
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AuthenticationError, Form, Layout};

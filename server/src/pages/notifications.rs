@@ -3,6 +3,7 @@
 mod quiet_hours;
 mod rejected;
 mod rows;
+mod trial;
 mod view;
 
 use std::borrow::Cow;
@@ -14,18 +15,15 @@ use belfry_core::rules::preferences::{
 };
 use jiff::Timestamp;
 
-pub(super) use self::rejected::describe_preference_error;
 use self::rejected::{BLANK_FIELDS, EnteredFields};
 pub use self::rejected::{RejectedForm, RejectionReason};
-use self::rows::{
-    KeywordRow, MutedWordRow, SubjectRow, format_name, keyword_row, muted_word_row, subject_row,
-};
+use self::rows::{EntryRow, format_name};
+pub use self::trial::Trial;
 pub use self::view::{NotificationsPart, NotificationsView};
 use super::pager::{Pager, select_entries};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::language::Argument;
-use crate::paths::{ACCOUNT_RULES, with_language};
 
 /// `templates/notifications.html`. Posts `change` and the fields of that change.
 #[derive(Template)]
@@ -47,6 +45,7 @@ pub struct NotificationsPage<'a> {
     pub now: Timestamp,
     /// The form that was rejected, if the page is shown again.
     pub rejected_form: Option<RejectedForm>,
+    pub trial: Trial,
 }
 
 /// The choices for a person or room, in the order of the form. Message keys contain them.
@@ -143,9 +142,10 @@ impl NotificationsPage<'_> {
         ChoiceRow { value, text: self.layout.text(&format!("notifications-{field}-{value}")) }
     }
 
-    /// Returns the number of words, people and rooms.
+    /// Returns the number of words, people, rooms and other rules.
     fn entry_count(&self) -> usize {
-        self.word_count() + self.preferences.people.len() + self.preferences.rooms.len()
+        let Preferences { people, rooms, other_rules, .. } = self.preferences;
+        self.word_count() + people.len() + rooms.len() + other_rules.len()
     }
 
     /// Returns the number of keywords and muted words.
@@ -165,24 +165,23 @@ impl NotificationsPage<'_> {
         )
     }
 
-    fn keyword_rows(&self) -> Vec<KeywordRow> {
-        let row = |keyword| keyword_row(&self.layout, keyword, self.now);
-        let entries = self.view.page.entry_range(self.entry_count());
-        select_entries(&self.preferences.keywords, 0, &entries).iter().map(row).collect()
+    fn keyword_rows(&self) -> Vec<EntryRow> {
+        let Preferences { keywords, .. } = self.preferences;
+        self.rows(keywords, 0, |word| EntryRow::from_word(&self.layout, word, self.now))
     }
 
-    fn muted_word_rows(&self) -> Vec<MutedWordRow> {
-        let row = |word| muted_word_row(&self.layout, word, self.now);
-        let entries = self.view.page.entry_range(self.entry_count());
+    fn muted_word_rows(&self) -> Vec<EntryRow> {
         let Preferences { keywords, muted_words, .. } = self.preferences;
-        select_entries(muted_words, keywords.len(), &entries).iter().map(row).collect()
+        self.rows(muted_words, keywords.len(), |word| {
+            EntryRow::from_word(&self.layout, word, self.now)
+        })
     }
 
-    fn people_rows(&self) -> Vec<SubjectRow> {
+    fn people_rows(&self) -> Vec<EntryRow> {
         self.subject_rows(&self.preferences.people, self.word_count())
     }
 
-    fn room_rows(&self) -> Vec<SubjectRow> {
+    fn room_rows(&self) -> Vec<EntryRow> {
         let Preferences { people, rooms, .. } = self.preferences;
         self.subject_rows(rooms, self.word_count() + people.len())
     }
@@ -191,10 +190,29 @@ impl NotificationsPage<'_> {
         &self,
         subjects: &[SubjectPreference<'_>],
         first_index: usize,
-    ) -> Vec<SubjectRow> {
-        let row = |subject| subject_row(&self.layout, subject, self.now);
-        let entries = self.view.page.entry_range(self.entry_count());
-        select_entries(subjects, first_index, &entries).iter().map(row).collect()
+    ) -> Vec<EntryRow> {
+        self.rows(subjects, first_index, |subject| {
+            EntryRow::from_subject(&self.layout, subject, self.now)
+        })
+    }
+
+    fn other_rule_rows(&self) -> Vec<EntryRow> {
+        let Preferences { other_rules, .. } = self.preferences;
+        let first_index = self.entry_count() - other_rules.len();
+        self.rows(other_rules, first_index, |(kind, rule)| {
+            EntryRow::from_rule(&self.layout, *kind, rule, self.now)
+        })
+    }
+
+    /// Returns the rows of a list's entries that are on the current page.
+    fn rows<T>(
+        &self,
+        entries: &[T],
+        first_index: usize,
+        row: impl Fn(&T) -> EntryRow,
+    ) -> Vec<EntryRow> {
+        let range = self.view.page.entry_range(self.entry_count());
+        select_entries(entries, first_index, &range).iter().map(row).collect()
     }
 
     fn switch_groups(&self) -> Vec<SwitchGroup> {
@@ -264,16 +282,11 @@ impl NotificationsPage<'_> {
     fn more_profiles_note(&self) -> Option<String> {
         let current_profile = self.view.profile.as_ref().map(ProfileTag::as_str);
         let listed = listed_profiles(self.profiles, current_profile);
-        more_profiles_note(self.profiles, &listed, &self.layout)
-    }
-
-    fn other_rules_note(&self) -> Option<String> {
-        let count = self.preferences.other_rule_count;
-        count_sentence(&self.layout, "notifications-other-rules", count)
-    }
-
-    fn rules_path(&self) -> String {
-        with_language(ACCOUNT_RULES, self.view.lang)
+        let unlisted_count = self.profiles.iter().filter(|tag| !listed.contains(tag)).count();
+        let note = || {
+            self.layout.language.text_with("notifications-more-profiles", "count", unlisted_count)
+        };
+        (unlisted_count > 0).then(note)
     }
 
     /// Returns the notice, if this part was changed.
@@ -314,7 +327,7 @@ impl NotificationsPage<'_> {
 }
 
 /// Returns the first profiles, preceded by the chosen one if it is not among them.
-pub(super) fn listed_profiles<'a>(
+fn listed_profiles<'a>(
     profiles: &[&'a str],
     chosen_profile: Option<&'a str>,
 ) -> Vec<&'a str> {
@@ -331,21 +344,4 @@ pub(super) fn describe_pause(layout: &Layout<'_>, pause: Pause, now: Timestamp) 
             TimedText::new(layout, "notifications-paused-until", until, TimeFormat::Short(now))
         }
     }
-}
-
-/// Returns the sentence about profiles that are not listed, if there are any.
-pub(super) fn more_profiles_note(
-    profiles: &[&str],
-    listed: &[&str],
-    layout: &Layout<'_>,
-) -> Option<String> {
-    let unlisted_count = profiles.iter().filter(|profile| !listed.contains(profile)).count();
-    count_sentence(layout, "notifications-more-profiles", unlisted_count)
-}
-
-/// Returns the message with this count; `None` if the count is 0.
-fn count_sentence(layout: &Layout<'_>, key: &str, count: usize) -> Option<String> {
-    let count_text = count.to_string();
-    let sentence = || layout.language.text_with(key, "count", Argument::Trusted(&count_text));
-    (count > 0).then(sentence)
 }

@@ -11,7 +11,6 @@ mod languages;
 mod notifications;
 mod plain;
 mod presses;
-mod rules;
 mod screenshots;
 mod security;
 mod tab;

@@ -30,7 +30,6 @@ mod packages;
 mod process;
 mod readme;
 mod requests;
-mod rule_pages;
 mod rules;
 mod security;
 mod soak;

@@ -1,5 +1,6 @@
 //! The notifications page over HTTP.
 
+mod app_rules;
 mod changes;
 mod conflicts;
 mod lists;
@@ -7,6 +8,7 @@ mod names;
 mod profiles;
 mod quiet_hours;
 mod session;
+mod trial;
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::json;
-use crate::rules::{Action, RuleKind, RuleRef, RuleScope, TweakValue};
+use crate::rules::{Action, Effect, RuleKind, RuleRef, RuleScope, TweakValue};
 
 /// The rule that matched an event, if any, and its actions.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,10 @@ impl<'a> PushEvaluation<'a> {
 
     pub(crate) fn new(rule: RuleName<'a>, actions: &'a [Action]) -> Self {
         Self { rule: Some(rule), all_actions: actions }
+    }
+
+    pub(crate) fn effect(&self) -> Effect {
+        Effect::from_actions(self.all_actions)
     }
 
     /// Returns whether the user is notified.

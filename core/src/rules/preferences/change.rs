@@ -6,7 +6,7 @@ use super::super::effect::with_effect;
 use super::super::pattern::lower;
 use super::super::{
     Effect, EnabledChange, NewRule, NewRuleLimits, Rule, RuleDocument, RuleError, RuleExpiry,
-    RuleId, RuleKind, RulePosition, RuleRef, builtin,
+    RuleId, RuleKind, RulePosition, builtin,
 };
 use super::{Preferences, QuietHours, Setting, Subject, Switch, quiet_hours, subject};
 
@@ -51,6 +51,10 @@ pub enum PreferenceChange {
     RemoveSubject(Subject),
     /// Turns a switch on (`true`) or off.
     SetSwitch(Switch, bool),
+    /// Enables or disables a rule that expresses no preference.
+    SetRuleEnabled(RuleKind, String, bool),
+    /// Removes a rule that expresses no preference, if there is one.
+    RemoveRule(RuleKind, String),
 }
 
 /// The keyword that is changed.
@@ -72,8 +76,6 @@ pub enum KeywordTarget {
 pub enum SubjectChoice {
     /// Notify of every message, with a sound.
     Notify,
-    /// Notify of every message, with a sound and a highlight.
-    Highlight,
     /// Do not notify, except of messages that an override or content rule notifies of, such as
     /// mentions and messages with keywords.
     Mute {
@@ -102,7 +104,7 @@ impl PreferenceChange {
 
     /// Returns whether the change removes a preference.
     pub fn is_removal(&self) -> bool {
-        matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
+        matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_) | Self::RemoveRule(..))
     }
 
     /// Returns whether the change mutes a word that is a keyword in the document, or makes a muted
@@ -113,19 +115,6 @@ impl PreferenceChange {
         };
         find_keyword_rule(document, word)
             .is_some_and(|rule| is_silent(rule) != (*effect == Effect::Silent))
-    }
-
-    /// Returns the rule that this change has set in a document, if the change applies to a word, a
-    /// person or a room.
-    pub fn changed_rule(&self, document: &RuleDocument) -> Option<RuleRef> {
-        let (kind, id) = match self {
-            Self::SetKeyword { target: KeywordTarget::Word(word), .. } => {
-                (RuleKind::Content, &*find_keyword_rule(document, word)?.rule_id)
-            }
-            Self::SetSubject { subject, .. } => (subject.kind(), subject.id()),
-            _ => return None,
-        };
-        Some(RuleRef { scope: document.scope().clone(), kind, id: id.to_owned() })
     }
 
     /// Applies the change to a document. After an error the document is unchanged.
@@ -156,6 +145,8 @@ impl PreferenceChange {
                 document.remove(subject.kind(), subject.id()).or(Ok(()))
             }
             Self::SetSwitch(switch, is_on) => switch.set(document, *is_on, limits),
+            Self::SetRuleEnabled(kind, id, enabled) => document.set_enabled(*kind, id, *enabled),
+            Self::RemoveRule(kind, id) => document.remove(*kind, id).or(Ok(())),
         }
     }
 }
@@ -282,7 +273,6 @@ fn set_subject(
             );
             (Effect::Notify { sound: true, highlight }, None)
         }
-        SubjectChoice::Highlight => (Effect::Notify { sound: true, highlight: true }, None),
         SubjectChoice::Mute { until } => (Effect::Silent, until),
     };
     let actions = with_effect(current_actions, effect);
@@ -296,9 +286,6 @@ fn set_subject(
 fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
     let (has_effect, chosen_expiry) = match (setting.effect, choice) {
         (Effect::Notify { sound, .. }, SubjectChoice::Notify) => (sound, None),
-        (Effect::Notify { sound, highlight }, SubjectChoice::Highlight) => {
-            (sound && highlight, None)
-        }
         (Effect::Silent, SubjectChoice::Mute { until }) => (true, until),
         _ => (false, None),
     };

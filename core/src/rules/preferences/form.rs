@@ -1,4 +1,4 @@
-//! Forms of the notifications page, and the form for a new rule.
+//! Forms of the notifications page.
 
 use std::time::Duration;
 
@@ -68,38 +68,17 @@ impl PreferenceChange {
             "switch" => {
                 read_switch_change(value("switch")).ok_or(PreferenceError::UnknownChange)?
             }
+            change @ ("enable-rule" | "disable-rule" | "remove-rule") => {
+                let rule = listed_id.as_deref().and_then(|rule| rule.split_once('/'));
+                let (kind, id) = rule.ok_or(PreferenceError::UnknownChange)?;
+                let kind = kind.parse().map_err(|_| PreferenceError::UnknownChange)?;
+                match change {
+                    "remove-rule" => Self::RemoveRule(kind, id.to_owned()),
+                    _ => Self::SetRuleEnabled(kind, id.to_owned(), change == "enable-rule"),
+                }
+            }
             _ => return Err(PreferenceError::UnknownChange),
         })
-    }
-
-    /// Reads the form that mutes or highlights a word, a person or a room.
-    ///
-    /// A muted word is a content rule without actions, not an override rule, which would silence
-    /// mentions too.
-    pub fn from_rule_form(pairs: &Pairs) -> Result<Self, PreferenceError> {
-        let value = |name: &str| last_value(pairs, name);
-        let (effect, choice) = match value("effect") {
-            "mute" => (Effect::Silent, SubjectChoice::Mute { until: None }),
-            "highlight" => {
-                (Effect::Notify { sound: true, highlight: true }, SubjectChoice::Highlight)
-            }
-            _ => return Err(PreferenceError::UnknownChange),
-        };
-        let subject = match value("subject") {
-            "word" if Subject::parse(value("value")).is_ok() => {
-                return Err(PreferenceError::WordIsId);
-            }
-            "word" => {
-                let target = KeywordTarget::Word(read_word(value("value"))?);
-                return Ok(Self::SetKeyword { target, effect });
-            }
-            "person" | "room" => Subject::parse(value("value"))?,
-            _ => return Err(PreferenceError::UnknownChange),
-        };
-        if matches!(subject, Subject::Person(_)) != (value("subject") == "person") {
-            return Err(PreferenceError::IdInvalid);
-        }
-        Ok(Self::SetSubject { subject, choice, displayed_setting: None })
     }
 }
 

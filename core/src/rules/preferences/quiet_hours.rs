@@ -202,11 +202,6 @@ impl QuietHoursPreference {
         let quiet_hours = QuietHours::from_condition(rule.quiet_hours()?, level);
         Some(Self { quiet_hours, enabled: rule.enabled })
     }
-
-    /// Returns the number of rules that this preference represents.
-    pub(super) fn count_rules(document: &RuleDocument) -> usize {
-        KINDS.into_iter().filter(|kind| find_rule(document, *kind).is_some()).count()
-    }
 }
 
 /// Writes the value that a form sends back, to detect whether the quiet hours were changed after
@@ -238,8 +233,12 @@ pub(super) fn switch_off(document: &mut RuleDocument) -> Result<(), RuleError> {
 
 /// Returns the rule of this kind for the quiet hours of the notifications page.
 fn find_rule(document: &RuleDocument, kind: RuleKind) -> Option<&Rule> {
-    let mut rules = document.user_rules()[kind].iter();
-    rules.find(|rule| rule.rule_id == RULE_ID && rule.quiet_hours().is_some())
+    document.user_rules()[kind].iter().find(|rule| is_own_rule(kind, rule))
+}
+
+/// Returns whether a rule is for the quiet hours of the notifications page.
+pub(super) fn is_own_rule(kind: RuleKind, rule: &Rule) -> bool {
+    KINDS.contains(&kind) && rule.rule_id == RULE_ID && rule.quiet_hours().is_some()
 }
 
 impl QuietPeriod {

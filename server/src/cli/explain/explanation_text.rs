@@ -67,7 +67,7 @@ fn format_rule(rule: RuleName<'_>) -> String {
     escape(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id)).into_owned()
 }
 
-fn describe_step(step: &RuleStep<RuleName<'_>>) -> String {
+fn describe_step(step: &RuleStep<'_>) -> String {
     match (step.outcome, &step.condition) {
         (StepOutcome::Won, _) => match &step.until {
             Some(until) => {

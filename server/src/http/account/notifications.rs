@@ -3,20 +3,21 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use belfry_core::form::Pairs;
+use belfry_core::form::{Pairs, last_value};
 use belfry_core::rules::preferences::{
     PreferenceChange, PreferenceError, Preferences, QuietPeriod,
 };
-use belfry_core::rules::{Effect, RuleDocument, RuleError, RuleScope};
+use belfry_core::rules::{Effect, RuleDocument, RuleScope};
 use belfry_store::{Account, RuleWriteError, StoreError, StoredRulesets};
 
+use super::trial::run_trial;
 use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, render_large_page, respond};
 use crate::pages::{
     self, AccountSection, Notice, NotificationsPage, NotificationsPart, NotificationsView,
-    RejectedForm, RejectionReason,
+    RejectedForm, RejectionReason, Trial,
 };
 
 /// `GET /oauth/account/notifications`: redirects to the sign-in page unless the browser is signed
@@ -28,14 +29,15 @@ pub(crate) async fn get_notifications_page(
     let result = async {
         let account = session.require_account(AccountSection::Notifications)?;
         let view = NotificationsView::from_query(&query, session.lang);
-        render_notifications_page(&session, account, &view, StatusCode::OK, None).await
+        let trial = Trial::default();
+        render_notifications_page(&session, account, &view, StatusCode::OK, None, trial).await
     }
     .await;
     respond(&session, result)
 }
 
-/// `POST /oauth/account/notifications`: makes the change in the field `change`. A rejected form is
-/// shown again.
+/// `POST /oauth/account/notifications`: makes the change in the field `change`, or tries the rules
+/// with a message (`try`). A rejected form is shown again.
 pub(crate) async fn change_notifications(
     session: BrowserSession,
     Query(query): Query,
@@ -44,6 +46,12 @@ pub(crate) async fn change_notifications(
     let result = async {
         let account = session.require_account_for_form(AccountSection::Notifications, &pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
+        if last_value(&pairs, "change") == "try" {
+            let trial = run_trial(&session, account, &view, &pairs).await?;
+            let is_invalid = matches!(trial.outcome, Some(Err(_)));
+            let status = if is_invalid { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+            return render_notifications_page(&session, account, &view, status, None, trial).await;
+        }
         match save_form(&session, account, &view, &pairs).await {
             Ok(saved_change) => {
                 redirect_to_part(&session, account, view, &pairs, saved_change).await
@@ -58,6 +66,7 @@ pub(crate) async fn change_notifications(
                     &view,
                     rejection_status(&reason),
                     rejected_form,
+                    Trial::default(),
                 )
                 .await
             }
@@ -67,37 +76,27 @@ pub(crate) async fn change_notifications(
     respond(&session, result)
 }
 
+/// Makes the change that a form requests, with the API's limits. Returns the change and the notice
+/// about it.
 async fn save_form(
     session: &BrowserSession,
     account: &Account,
     view: &NotificationsView,
     pairs: &Pairs,
 ) -> Result<(PreferenceChange, Notice), SubmitError<RejectionReason>> {
-    let change = PreferenceChange::from_form(pairs, session.state.clock.now());
-    let is_global = change.as_ref().is_ok_and(PreferenceChange::is_global);
-    let scope = if is_global { RuleScope::Global } else { view.scope() };
-    save_preference(session, account, &scope, change).await
-}
-
-/// Makes the change that a form requests, with the API's limits. Returns the change and the notice
-/// about it.
-pub(super) async fn save_preference(
-    session: &BrowserSession,
-    account: &Account,
-    scope: &RuleScope,
-    change: Result<PreferenceChange, PreferenceError>,
-) -> Result<(PreferenceChange, Notice), SubmitError<RejectionReason>> {
-    let change = match change {
+    let now = session.state.clock.now();
+    let change = match PreferenceChange::from_form(pairs, now) {
         Ok(change) => change,
         Err(error @ PreferenceError::UnknownChange) => {
             return Err(CommonError::Malformed(error.to_string()).into());
         }
         Err(error) => return Err(SubmitError::Rejected(RejectionReason::Field(error))),
     };
+    let scope = if change.is_global() { RuleScope::Global } else { view.scope() };
     let notice = match &change {
         PreferenceChange::SetKeyword { effect, .. } => {
             let rulesets = load_rulesets(session, account).await?;
-            match rulesets.document(scope).is_some_and(|document| change.reverses_word(document)) {
+            match rulesets.document(&scope).is_some_and(|document| change.reverses_word(document)) {
                 true if *effect == Effect::Silent => Notice::KeywordMuted,
                 true => Notice::WordUnmuted,
                 false => Notice::Saved,
@@ -109,24 +108,13 @@ pub(super) async fn save_preference(
     let change_copy = change.clone();
     let limits = session.state.config.rules.new_rule_limits();
     let apply = move |document: &mut RuleDocument| change_copy.apply(document, limits);
-    change_ruleset(session, account, scope, apply).await?;
-    Ok((change, notice))
-}
-
-/// Changes a ruleset of the signed-in user.
-pub(super) async fn change_ruleset(
-    session: &BrowserSession,
-    account: &Account,
-    scope: &RuleScope,
-    change: impl Fn(&mut RuleDocument) -> Result<(), RuleError> + Send + Sync + 'static,
-) -> Result<(), SubmitError<RejectionReason>> {
-    let writer = &session.state.rule_writer;
-    let now = session.state.clock.now();
-    let result = writer.change_document(account.id, scope.clone(), now, change).await;
-    result.map_err(|error| match error {
-        RuleWriteError::Rejected(error) => SubmitError::Rejected(RejectionReason::Rules(error)),
-        error => error.into(),
-    })
+    match session.state.rule_writer.change_document(account.id, scope, now, apply).await {
+        Ok(()) => Ok((change, notice)),
+        Err(RuleWriteError::Rejected(error)) => {
+            Err(SubmitError::Rejected(RejectionReason::Rules(error)))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn redirect_to_part(
@@ -158,6 +146,7 @@ async fn render_notifications_page(
     view: &NotificationsView,
     status: StatusCode,
     rejected_form: Option<RejectedForm>,
+    trial: Trial,
 ) -> Result<Response, PageError> {
     let rulesets = load_rulesets(session, account).await?;
     let empty_document = RuleDocument::new(view.scope());
@@ -178,6 +167,7 @@ async fn render_notifications_page(
         profiles: &rulesets.profile_tags(),
         now,
         rejected_form,
+        trial,
     };
     render_large_page(session, status, &page, account.id)
 }

@@ -128,7 +128,7 @@ pub(crate) fn security_status(errors: &[SecurityFormError]) -> StatusCode {
     }
 }
 
-/// Returns the status of the notifications page or the rules page after a rejected form.
+/// Returns the status of the notifications page after a rejected form.
 pub(crate) fn rejection_status(reason: &RejectionReason) -> StatusCode {
     if reason.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY }
 }

@@ -44,7 +44,7 @@ pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
     quiet_hours: None,
 };
 
-/// The reason why a form of the notifications page or the rules page was rejected.
+/// The reason why a form was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RejectionReason {
     /// A field is invalid.
@@ -59,7 +59,9 @@ impl RejectedForm {
     pub fn new(pairs: &Pairs, reason: &RejectionReason, language: Language) -> Option<Self> {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let rule = value("rule");
-        let id = percent::decode_segment(&rule).unwrap_or_default();
+        // The forms of other rules also contain the kind.
+        let rule_path = percent::decode_segment(&rule).unwrap_or_default();
+        let id = rule_path.rsplit('/').next().unwrap_or_default();
         let is_checked = |name: &str| !last_value(pairs, name).is_empty();
         let part = NotificationsPart::from_form(pairs)?;
         let is_quiet_hours = part == NotificationsPart::QuietHours;
@@ -69,7 +71,7 @@ impl RejectedForm {
             text: if is_quiet_hours && reason.is_conflict() {
                 language.text("notifications-error-quiet-changed").into_owned()
             } else {
-                reason.text(&id, language)
+                reason.text(id, language)
             },
             fields: EnteredFields {
                 word: value("word"),
@@ -86,7 +88,7 @@ impl RejectedForm {
 }
 
 /// Returns the message about an invalid field.
-pub(in crate::pages) fn describe_preference_error(
+pub(super) fn describe_preference_error(
     error: PreferenceError,
     language: Language,
 ) -> Cow<'static, str> {

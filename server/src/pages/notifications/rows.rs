@@ -1,13 +1,14 @@
-//! Rows in the lists of words, people and rooms.
+//! Rows in the lists of words, people, rooms and other rules.
 
 use belfry_core::percent;
-use belfry_core::rules::Effect;
 use belfry_core::rules::preferences::{Keyword, Setting, SubjectPreference};
+use belfry_core::rules::{Effect, Rule, RuleKind};
 use belfry_core::text::escape_invisible;
 use jiff::Timestamp;
 
 use super::super::Layout;
 use crate::language::isolate;
+use crate::pages::rule_title::rule_title;
 use crate::pages::text::truncate;
 use crate::pages::timed_text::{TimeFormat, TimedText};
 
@@ -15,119 +16,98 @@ use crate::pages::timed_text::{TimeFormat, TimedText};
 /// rules.
 const MAX_NAME_CHARS: usize = 200;
 
-/// A keyword.
-pub(super) struct KeywordRow {
-    pub(super) word: String,
-    /// The percent-encoded id of the rule.
+pub(super) struct EntryRow {
+    pub(super) title: String,
+    /// The percent-encoded id of the rule, preceded by its kind for other rules.
     pub(super) rule: String,
     /// The setting that the page shows, to detect a conflicting change.
     pub(super) seen_setting: String,
+    pub(super) is_enabled: bool,
     pub(super) has_sound: bool,
     pub(super) has_highlight: bool,
-    pub(super) marks: Vec<TimedText>,
-}
-
-/// A muted word.
-pub(super) struct MutedWordRow {
-    pub(super) word: String,
-    /// The percent-encoded id of the rule.
-    pub(super) rule: String,
-    pub(super) marks: Vec<TimedText>,
-}
-
-/// A person or a room.
-pub(super) struct SubjectRow {
-    pub(super) name: String,
-    /// The percent-encoded id of the rule.
-    pub(super) rule: String,
-    /// The setting that the page shows, to detect a conflicting change.
-    pub(super) seen_setting: String,
-    /// The value of the selected choice; empty if the setting expires.
+    /// The value of the selected choice for a person or room; empty if the setting expires.
     pub(super) choice: &'static str,
     /// The text about the setting's expiry.
     pub(super) expiry: Option<TimedText>,
     pub(super) marks: Vec<TimedText>,
 }
 
-pub(super) fn keyword_row(
-    layout: &Layout<'_>,
-    keyword: &Keyword<'_>,
-    now: Timestamp,
-) -> KeywordRow {
-    let setting = &keyword.setting;
-    let text = |key: &str| TimedText::plain(layout.text(key));
-    let (has_sound, has_highlight) = match setting.effect {
-        Effect::Silent => (false, false),
-        Effect::Notify { sound, highlight } => (sound, highlight),
-    };
-    let mut marks = Vec::new();
-    if !setting.enabled {
-        marks.push(text("notifications-off"));
-    }
-    for (is_set, key) in
-        [(has_sound, "notifications-sound"), (has_highlight, "notifications-highlight")]
-    {
-        if is_set {
-            marks.push(text(key));
+impl EntryRow {
+    fn new(
+        layout: &Layout<'_>,
+        (title, rule): (String, &str),
+        setting: &Setting,
+        state_key: Option<&str>,
+        now: Timestamp,
+    ) -> Self {
+        let (has_sound, has_highlight, choice) = match setting.effect {
+            Effect::Silent => (false, false, "mute"),
+            Effect::Notify { sound, highlight } => (sound, highlight, "notify"),
+        };
+        let mut keys = Vec::new();
+        if !setting.enabled {
+            keys.push("notifications-off");
+        }
+        keys.extend(state_key);
+        // "Always notifies" implies a sound.
+        if has_sound && state_key != Some("notifications-notifies") {
+            keys.push("notifications-sound");
+        }
+        if has_highlight {
+            keys.push("notifications-highlight");
+        }
+        let format = TimeFormat::Short(now);
+        let describe_expiry = |until| TimedText::new(layout, "notifications-until", until, format);
+        let marks = keys.into_iter().map(|key| TimedText::plain(layout.text(key)));
+        Self {
+            title,
+            rule: percent::encode(rule),
+            seen_setting: setting.to_string(),
+            is_enabled: setting.enabled,
+            has_sound,
+            has_highlight,
+            choice: if setting.until.is_none() { choice } else { "" },
+            expiry: setting.until.map(describe_expiry),
+            marks: marks.chain(setting.until.map(describe_expiry)).collect(),
         }
     }
-    marks.extend(describe_expiry(layout, setting, now));
-    KeywordRow {
-        word: format_name(keyword.pattern),
-        rule: percent::encode(keyword.id),
-        seen_setting: setting.to_string(),
-        has_sound,
-        has_highlight,
-        marks,
-    }
-}
 
-pub(super) fn muted_word_row(
-    layout: &Layout<'_>,
-    word: &Keyword<'_>,
-    now: Timestamp,
-) -> MutedWordRow {
-    let mut marks = Vec::new();
-    if !word.setting.enabled {
-        marks.push(TimedText::plain(layout.text("notifications-off")));
+    pub(super) fn from_word(layout: &Layout<'_>, word: &Keyword<'_>, now: Timestamp) -> Self {
+        Self::new(layout, (format_name(word.pattern), word.id), &word.setting, None, now)
     }
-    marks.extend(describe_expiry(layout, &word.setting, now));
-    MutedWordRow { word: format_name(word.pattern), rule: percent::encode(word.id), marks }
-}
 
-pub(super) fn subject_row(
-    layout: &Layout<'_>,
-    subject: &SubjectPreference<'_>,
-    now: Timestamp,
-) -> SubjectRow {
-    let setting = &subject.setting;
-    let (key, choice) = match setting.effect {
-        Effect::Notify { .. } => ("notifications-notifies", "notify"),
-        Effect::Silent if setting.includes_mentions => ("notifications-silent", "mute"),
-        Effect::Silent => ("notifications-muted", "mute"),
-    };
-    let mut marks = vec![TimedText::plain(layout.text(key))];
-    if matches!(setting.effect, Effect::Notify { highlight: true, .. }) {
-        marks.push(TimedText::plain(layout.text("notifications-highlight")));
+    pub(super) fn from_subject(
+        layout: &Layout<'_>,
+        SubjectPreference { id, setting }: &SubjectPreference<'_>,
+        now: Timestamp,
+    ) -> Self {
+        let state_key = match setting.effect {
+            Effect::Notify { .. } => "notifications-notifies",
+            Effect::Silent if setting.includes_mentions => "notifications-silent",
+            Effect::Silent => "notifications-muted",
+        };
+        Self::new(layout, (format_name(id), id), setting, Some(state_key), now)
     }
-    if !setting.enabled {
-        marks.insert(0, TimedText::plain(layout.text("notifications-off")));
-    }
-    marks.extend(describe_expiry(layout, setting, now));
-    SubjectRow {
-        name: format_name(subject.id),
-        rule: percent::encode(subject.id),
-        seen_setting: setting.to_string(),
-        choice: if setting.until.is_none() { choice } else { "" },
-        expiry: describe_expiry(layout, setting, now),
-        marks,
-    }
-}
 
-/// Returns the text about the expiry of a setting, if it expires.
-fn describe_expiry(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Option<TimedText> {
-    let until = setting.until?;
-    Some(TimedText::new(layout, "notifications-until", until, TimeFormat::Short(now)))
+    /// Creates the row of a rule that expresses no preference.
+    pub(super) fn from_rule(
+        layout: &Layout<'_>,
+        kind: RuleKind,
+        rule: &Rule,
+        now: Timestamp,
+    ) -> Self {
+        let id = &rule.rule_id;
+        let has_own_conditions = matches!(kind, RuleKind::Override | RuleKind::Underride);
+        let title = if has_own_conditions && rule.quiet_hours().is_none() {
+            format_name(id)
+        } else {
+            rule_title(kind, rule, layout)
+        };
+        let setting = Setting::from_rule(rule, kind);
+        let is_silent = setting.effect == Effect::Silent;
+        let state_key = if is_silent { "rules-silent" } else { "rules-notify" };
+        Self::new(layout, (title, &format!("{kind}/{id}")), &setting, Some(state_key), now)
+    }
 }
 
 /// Returns a word, an id or a profile tag as pages show it: truncated, and with invisible

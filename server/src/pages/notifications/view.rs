@@ -17,7 +17,8 @@ pub struct NotificationsView {
     pub profile: Option<ProfileTag>,
     /// The part that was just changed, where the notice is shown.
     pub part: Option<NotificationsPart>,
-    /// The page of list entries: keywords, muted words, people and rooms, numbered as one list.
+    /// The page of list entries: keywords, muted words, people, rooms and other rules, numbered as
+    /// one list.
     pub page: PageNumber,
 }
 
@@ -31,6 +32,8 @@ pub enum NotificationsPart {
     MutedWords,
     /// People and rooms.
     Subjects,
+    /// Rules that express no preference.
+    OtherRules,
 }
 
 impl NotificationsPart {
@@ -46,6 +49,7 @@ impl NotificationsPart {
             "keyword" | "remove-keyword" => Some(Self::Keywords),
             "mute-word" | "remove-muted-word" => Some(Self::MutedWords),
             "subject" | "remove-subject" => Some(Self::Subjects),
+            "enable-rule" | "disable-rule" | "remove-rule" => Some(Self::OtherRules),
             _ => None,
         }
     }
@@ -58,6 +62,7 @@ impl NotificationsPart {
             "keywords" => Some(Self::Keywords),
             "muted-words" => Some(Self::MutedWords),
             "subjects" => Some(Self::Subjects),
+            "rules" => Some(Self::OtherRules),
             _ => Switch::from_name(name.strip_prefix("switch-")?).map(Self::Switch),
         }
     }
@@ -71,6 +76,7 @@ impl NotificationsPart {
             Self::Keywords => "keywords".to_owned(),
             Self::MutedWords => "muted-words".to_owned(),
             Self::Subjects => "subjects".to_owned(),
+            Self::OtherRules => "rules".to_owned(),
         }
     }
 }

@@ -101,7 +101,7 @@ fn account_pages_open_at_the_top() {
         fixture.add_apps_and_rules().await;
         for width in [390, 1280] {
             tab.resize(width, 800).await;
-            for page in ["", "/notifications", "/rules", "/try", "/security"] {
+            for page in ["", "/notifications", "/security"] {
                 tab.goto(&format!("{}{page}", account_url(fixture))).await;
                 tab.find(".sections [aria-current]").await;
                 let scroll_state = "[scrollY, document.documentElement.scrollHeight > innerHeight]";

@@ -2,7 +2,7 @@
 
 use super::fixture::Fixture;
 use super::tab::ENTER_KEY;
-use super::{devices, rules};
+use super::devices;
 
 const OOB_URI: &str = "urn:ietf:wg:oauth:2.0:oob";
 /// A redirect URI that is only displayed.
@@ -87,7 +87,6 @@ async fn visit_account(fixture: &Fixture, on_page: &mut impl AsyncFnMut(&str)) {
     tab.find(".cards").await;
     on_page("account").await;
     devices::visit_devices(fixture, on_page).await;
-    rules::visit_rule_pages(fixture, on_page).await;
     visit_security(fixture, on_page).await;
     tab.goto(&account_url).await;
     tab.find(".cards").await;
@@ -98,10 +97,14 @@ async fn visit_changed_notifications(fixture: &Fixture, on_page: &mut impl Async
     let tab = &fixture.tab;
     tab.click("#keywords .entries summary").await;
     on_page("notifications-entry").await;
-    tab.click("#subjects .add > summary").await;
     tab.fill("#id", &format!("nonsense{ENTER_KEY}")).await;
     tab.find("#id-error").await;
     on_page("notifications-invalid").await;
+    tab.click("#try > summary").await;
+    tab.fill("#text", "There is cake").await;
+    tab.click("#try form button").await;
+    tab.find("#try .result:focus").await;
+    on_page("notifications-try").await;
     tab.click("button[name=for]").await;
     tab.find("button[value=resume]").await;
     on_page("notifications-paused").await;

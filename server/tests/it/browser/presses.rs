@@ -165,13 +165,14 @@ fn a_held_key_types_into_a_field() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         sign_in(fixture).await;
-        tab.goto(&account_url(fixture, "/try")).await;
+        tab.goto(&account_url(fixture, "/notifications")).await;
+        tab.evaluate("document.querySelector('#try').open = true").await;
         let field_value =
             async |css: &str| tab.evaluate(&format!("document.querySelector('{css}').value")).await;
         for (css, key, expected) in [
             ("#text", Key::Enter, "\n\n\n"),
             ("#text", Key::Space, "   "),
-            ("#room", Key::Space, "   "),
+            ("#sender", Key::Space, "   "),
         ] {
             tab.evaluate(&format!(
                 "(() => {{ const field = document.querySelector('{css}'); field.value = ''; field.focus(); }})()"
@@ -297,7 +298,7 @@ fn without_scripts_a_held_key_changes_nothing_whatever_a_link_focuses() {
         tab.disable_scripts().await;
         let consent_url = authorize_url(fixture);
         let account_urls =
-            ["", "/notifications", "/rules", "/security"].map(|page| account_url(fixture, page));
+            ["", "/notifications", "/security"].map(|page| account_url(fixture, page));
         for page_url in std::iter::once(&consent_url).chain(&account_urls) {
             tab.goto(page_url).await;
             let ids =
@@ -306,7 +307,8 @@ fn without_scripts_a_held_key_changes_nothing_whatever_a_link_focuses() {
                 // Leaves the page to reset its fields, which Space has changed. A different fragment
                 // alone would not reload it.
                 tab.goto(&fixture.app.trap_url("")).await;
-                for id in ids.as_array().unwrap() {
+                // A text area would accept the keys, and its form would then be complete.
+                for id in ids.as_array().unwrap().iter().filter(|id| **id != "text") {
                     let url = format!("{page_url}#{}", id.as_str().unwrap());
                     tab.goto(&url).await;
                     for _ in 0..3 {

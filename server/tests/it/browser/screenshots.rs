@@ -14,7 +14,7 @@ use super::fixture::{Fixture, with_browser};
 use super::gallery::visit_every_page;
 
 /// The pages in `docs/screenshots`.
-const DOCUMENTED_PAGES: [&str; 18] = [
+const DOCUMENTED_PAGES: [&str; 15] = [
     "account",
     "account-bare",
     "code",
@@ -25,14 +25,11 @@ const DOCUMENTED_PAGES: [&str; 18] = [
     "form-post",
     "front",
     "notifications",
-    "rule",
-    "rules",
     "security",
     "sign-in",
     "sign-in-wrong",
     "sign-up",
     "signed-out",
-    "try-result",
 ];
 
 /// Account pages have a navigation, which a wide screen shows at the side.

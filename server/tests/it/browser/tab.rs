@@ -5,7 +5,6 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::Method;
-use fantoccini::actions::{InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction};
 use fantoccini::elements::Element;
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
@@ -114,19 +113,6 @@ impl Tab {
 
     pub(super) async fn click(&self, css: &str) {
         self.find(css).await.click().await.unwrap();
-    }
-
-    /// Clicks twice in quick succession.
-    pub(super) async fn double_click(&self, css: &str) {
-        let element = self.find(css).await;
-        let button = MOUSE_BUTTON_LEFT;
-        let duration = None;
-        let mut mouse = MouseActions::new("mouse".to_owned());
-        mouse = mouse.then(PointerAction::MoveToElement { element, duration, x: 0., y: 0. });
-        for _ in 0..2 {
-            mouse = mouse.then(PointerAction::Down { button }).then(PointerAction::Up { button });
-        }
-        self.client.perform_actions(mouse).await.unwrap();
     }
 
     /// Replaces the text of a field.

@@ -98,7 +98,7 @@ async fn signing_in_redirects_only_to_account_pages() {
     let fields = [("username", "alice"), ("password", "correct horse alice")];
     for (query, action, target) in [
         ("?return_to=security", "?return_to=security", "/oauth/account/security"),
-        ("?return_to=try&lang=de", "?lang=de&#38;return_to=try", "/oauth/account/try"),
+        ("?return_to=devices&lang=de", "?lang=de&#38;return_to=devices", "/oauth/account/devices"),
         ("?return_to=overview", "", ACCOUNT),
         ("?notice=saved", "?notice=saved", "/oauth/account?notice=saved"),
         ("?return_to=//evil.example", "", ACCOUNT),

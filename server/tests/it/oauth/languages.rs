@@ -155,7 +155,6 @@ async fn a_signed_in_person_chooses_a_language_on_the_same_page() {
         "/",
         "/oauth/account",
         "/oauth/account/notifications?profile=phone",
-        "/oauth/account/rules/rule?rule=global%2Foverride%2F.m.rule.master",
         "/oauth/account/security",
         &*client.authorize_path(&[("force_login", "true")]),
     ] {
@@ -170,7 +169,7 @@ async fn a_signed_in_person_chooses_a_language_on_the_same_page() {
         let german_page = choose_language(&mut browser, path, &page, "de").await;
         assert_lang(&german_page, "de");
         assert_eq!(german_page.text.matches("<h2").count(), headings, "{path}");
-        assert_lang(&browser.get("/oauth/account/try").await, "de");
+        assert_lang(&browser.get("/oauth/account/devices").await, "de");
     }
 }
 
@@ -180,12 +179,16 @@ async fn language_links_below_a_rejected_form_open_its_page() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let mut browser = service.browser().sign_in_as("alice").await;
-    for (path, action) in [
-        ("/oauth/account/security", "/oauth/account/security/password"),
-        ("/oauth/account/try", "/oauth/account/try"),
+    for (path, action, fields) in [
+        ("/oauth/account/security", "/oauth/account/security/password", &[][..]),
+        (
+            "/oauth/account/notifications",
+            "/oauth/account/notifications",
+            &[("change", "keyword"), ("word", "")],
+        ),
     ] {
         let page = browser.get(path).await;
-        let error_page = browser.submit(&page, action, &[]).await;
+        let error_page = browser.submit(&page, action, fields).await;
         assert!([401, 422].contains(&error_page.status), "{error_page:?}");
         assert_eq!(language_link(&error_page, "pl"), format!("{path}?lang=pl&remember=1"));
     }

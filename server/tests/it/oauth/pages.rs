@@ -35,10 +35,11 @@ async fn a_form_has_at_most_64_kib_even_if_other_bodies_may_be_larger() {
         Service::start_with(config_with(|config| config.http.max_body_bytes = 1024 * 1024)).await;
     service.add_account("alice").await;
     let mut browser = service.browser().sign_in_as("alice").await;
-    let page = browser.get("/oauth/account/try").await;
+    let page = browser.get("/oauth/account/notifications").await;
     for (length, status) in [(60_000, 200), (100_000, 413)] {
         let long_text = "a".repeat(length);
-        let response = browser.submit(&page, "/oauth/account/try", &[("text", &long_text)]).await;
+        let fields = [("change", "try"), ("text", &*long_text)];
+        let response = browser.submit(&page, "/oauth/account/notifications", &fields).await;
         assert_eq!(response.status, status, "{length}: {response:?}");
     }
     let registration = json!({ "client_name": "a".repeat(100_000), "redirect_uris": CALLBACK });

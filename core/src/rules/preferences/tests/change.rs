@@ -167,37 +167,6 @@ fn a_word_is_muted_by_its_content_rule() {
 }
 
 #[test]
-fn people_and_rooms_are_highlighted() {
-    let empty_document = global_document(&json!({}));
-    let actions = json!(["notify", {"set_tweak": "sound", "value": "default"},
-        {"set_tweak": "highlight"}]);
-    for (id, kind) in [("@bob:x", "sender"), ("!a:x", "room")] {
-        let highlight = set_subject(id, SubjectChoice::Highlight);
-        let rules = rules_after(&empty_document, &[set_subject(id, MUTE), highlight.clone()]);
-        assert_eq!(rules[kind][0]["actions"], actions, "{id}");
-        // The choice to notify preserves the highlight.
-        let rules =
-            rules_after(&empty_document, &[highlight, set_subject(id, SubjectChoice::Notify)]);
-        assert_eq!(rules[kind][0]["actions"], actions, "{id}");
-    }
-}
-
-#[test]
-fn a_change_returns_the_rule_that_it_set() {
-    let mut document = global_document(&json!({}));
-    for (change, path) in [
-        (set_word("a/b", true, true), "global/content/a_b"),
-        (set_word("A/B", false, true), "global/content/a_b"),
-        (set_subject("@bob:x", MUTE), "global/sender/%40bob%3Ax"),
-        (set_subject("!a:x", SubjectChoice::Highlight), "global/room/%21a%3Ax"),
-    ] {
-        change.apply(&mut document, LIMITS).unwrap();
-        assert_eq!(change.changed_rule(&document).map(|rule| rule.path()).as_deref(), Some(path));
-    }
-    assert_eq!(PreferenceChange::Resume.changed_rule(&document), None);
-}
-
-#[test]
 fn a_changed_rule_must_meet_the_api_limits() {
     let condition = json!({"kind": "contains_display_name"});
     let document = global_document(&json!({
@@ -256,7 +225,6 @@ fn a_subject_that_was_changed_since_it_was_shown_is_not_overwritten() {
         (change("@bob:x", "sound", mute_until(1_800_003_600)), false),
         (change("@eve:x", "sound", MUTE), false),
         (change("!a:x", "silent", MUTE), true),
-        (change("@bob:x", "sound", SubjectChoice::Highlight), false),
         (change("!a:x", "muted", SubjectChoice::Notify), false),
     ] {
         let mut changed_document = document.clone();
@@ -268,6 +236,7 @@ fn a_subject_that_was_changed_since_it_was_shown_is_not_overwritten() {
 #[test]
 fn removing_a_preference_twice_is_not_an_error() {
     let document = global_document(&json!({
+        "underride": [{"rule_id": "a", "conditions": [], "actions": []}],
         "content": [{"rule_id": "a", "pattern": "x", "actions": []}],
         "sender": [{"rule_id": "@bob:x", "actions": []}],
     }));
@@ -275,7 +244,21 @@ fn removing_a_preference_twice_is_not_an_error() {
     let remove_word = PreferenceChange::RemoveKeyword("a".to_owned());
     assert_eq!(
         rules_after(&document, &[remove_bob.clone(), remove_word.clone(), remove_bob, remove_word]),
-        json!({})
+        json!({"underride": [{"rule_id": "a", "default": false, "enabled": true, "conditions": [], "actions": []}]})
+    );
+    let remove_rule = PreferenceChange::RemoveRule(RuleKind::Underride, "a".to_owned());
+    let disable_rule = PreferenceChange::SetRuleEnabled(RuleKind::Underride, "a".to_owned(), false);
+    assert_eq!(
+        rules_after(&document, std::slice::from_ref(&disable_rule))["underride"][0]["enabled"],
+        false
+    );
+    let mut changed_document = document.clone();
+    for change in [&remove_rule, &remove_rule] {
+        change.apply(&mut changed_document, LIMITS).unwrap();
+    }
+    assert_eq!(
+        disable_rule.apply(&mut changed_document, LIMITS).unwrap_err().to_string(),
+        "there is no underride rule \"a\""
     );
 }
 

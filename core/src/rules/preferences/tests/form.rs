@@ -64,6 +64,14 @@ fn a_form_is_read_as_a_change() {
         ("change=remove-subject&id=@bob:x", PreferenceChange::RemoveSubject(person("@bob:x"))),
         ("change=switch&switch=call-on", PreferenceChange::SetSwitch(Switch::Call, true)),
         (
+            "change=disable-rule&rule=override%2Fa%2520b",
+            PreferenceChange::SetRuleEnabled(RuleKind::Override, "a b".to_owned(), false),
+        ),
+        (
+            "change=remove-rule&rule=room%2Fx",
+            PreferenceChange::RemoveRule(RuleKind::Room, "x".to_owned()),
+        ),
+        (
             "change=switch&switch=one-to-one-off",
             PreferenceChange::SetSwitch(Switch::OneToOne, false),
         ),
@@ -92,6 +100,8 @@ fn a_form_with_an_invalid_field_is_rejected() {
         ("change=switch&switch=call", PreferenceError::UnknownChange),
         ("change=switch&switch=call-x", PreferenceError::UnknownChange),
         ("change=remove-keyword", PreferenceError::UnknownChange),
+        ("change=remove-rule&rule=x", PreferenceError::UnknownChange),
+        ("change=enable-rule&rule=x%2Fy", PreferenceError::UnknownChange),
         ("change=remove-keyword&rule=%25", PreferenceError::UnknownChange),
         ("change=subject&id=@bob:x&choice=x", PreferenceError::UnknownChange),
         ("change=keyword&word=+%09", PreferenceError::WordBlank),
@@ -101,44 +111,6 @@ fn a_form_with_an_invalid_field_is_rejected() {
         assert_eq!(read_form(query), Err(error), "{query}");
     }
     assert!(read_form(&format!("change=keyword&word={}", "x".repeat(240))).is_ok());
-}
-
-#[test]
-fn the_form_for_a_new_rule_mutes_or_highlights_a_word_a_person_or_a_room() {
-    let read_rule_form =
-        |query: &str| PreferenceChange::from_rule_form(&form::parse(query.as_bytes()).unwrap());
-    let set_word = |effect| {
-        let target = KeywordTarget::Word("cake".to_owned());
-        Ok(PreferenceChange::SetKeyword { target, effect })
-    };
-    let set_subject = |id: &str, choice| {
-        let subject = Subject::parse(id).unwrap();
-        Ok(PreferenceChange::SetSubject { subject, choice, displayed_setting: None })
-    };
-    let mute = SubjectChoice::Mute { until: None };
-    for (query, expected) in [
-        ("effect=mute&subject=word&value=+cake", set_word(Effect::Silent)),
-        ("effect=highlight&subject=word&value=cake", set_word(notify_effect(true, true))),
-        ("effect=mute&subject=person&value=@bob:x", set_subject("@bob:x", mute)),
-        (
-            "effect=highlight&subject=person&value=@bob:x",
-            set_subject("@bob:x", SubjectChoice::Highlight),
-        ),
-        ("effect=mute&subject=room&value=!a:x", set_subject("!a:x", mute)),
-        ("effect=highlight&subject=room&value=!a:x", set_subject("!a:x", SubjectChoice::Highlight)),
-        ("effect=mute&subject=person&value=!a:x", Err(PreferenceError::IdInvalid)),
-        ("effect=mute&subject=room&value=@bob:x", Err(PreferenceError::IdInvalid)),
-        ("effect=mute&subject=room&value=%23a:x", Err(PreferenceError::RoomAlias)),
-        ("effect=mute&subject=word&value=+", Err(PreferenceError::WordBlank)),
-        ("effect=mute&subject=person", Err(PreferenceError::IdBlank)),
-        ("effect=ring&subject=word&value=cake", Err(PreferenceError::UnknownChange)),
-        ("effect=mute&subject=server&value=x", Err(PreferenceError::UnknownChange)),
-        ("", Err(PreferenceError::UnknownChange)),
-    ] {
-        assert_eq!(read_rule_form(query), expected, "{query}");
-    }
-    let query_with_long_word = format!("effect=mute&subject=word&value={}", "x".repeat(241));
-    assert_eq!(read_rule_form(&query_with_long_word), Err(PreferenceError::WordTooLong));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn a_form_becomes_a_rule_that_is_read_as_the_same_quiet_hours() {
             let preferences = Preferences::from_document(&document);
             let expected = QuietHoursPreference { quiet_hours: Some(quiet_hours), enabled: true };
             assert_eq!(preferences.quiet_hours, Some(expected), "{query}");
-            assert_eq!(preferences.other_rule_count, 0);
+            assert!(preferences.other_rules.is_empty());
         }
     }
 }
@@ -179,7 +179,7 @@ fn times_that_do_not_form_one_period_are_custom() {
     ] {
         let document = global_document(&json!({"underride": [rule]}));
         let preferences = Preferences::from_document(&document);
-        assert_eq!((preferences.quiet_hours, preferences.other_rule_count), (None, 1), "{rule}");
+        assert_eq!((preferences.quiet_hours, preferences.other_rules.len()), (None, 1), "{rule}");
     }
 }
 

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use belfry_core::rules::{Rule, RuleKind, RuleRef, builtin};
+use belfry_core::rules::{Rule, RuleKind, builtin};
 use belfry_core::text::escape_invisible;
 
-use crate::pages::Layout;
-use crate::pages::text::truncate;
+use super::Layout;
+use super::text::truncate;
 
 /// The maximum number of characters shown of a pattern, because an account may have megabytes of
 /// rules.
 const MAX_PATTERN_CHARS: usize = 200;
 
 /// Returns the title of a rule of this kind.
-pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {
+pub(super) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {
     let id = &rule.rule_id;
     if rule.is_builtin() {
         return builtin_title(id, layout).into_owned();
@@ -37,27 +37,10 @@ pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<
 }
 
 /// Returns the title of the built-in rule with this id.
-pub(in crate::pages) fn builtin_title(id: &str, layout: &Layout<'_>) -> Cow<'static, str> {
+fn builtin_title(id: &str, layout: &Layout<'_>) -> Cow<'static, str> {
     if id == builtin::MASTER {
         return layout.text("notifications-pause");
     }
     let name = id.trim_start_matches(".m.rule.").replace(['.', '_'], "-");
     layout.text(&format!("rules-about-{name}"))
-}
-
-/// Returns the title of the group that lists a rule.
-pub(in crate::pages) fn group_title(rule: &RuleRef, layout: &Layout<'_>) -> Cow<'static, str> {
-    if rule.id == builtin::MASTER {
-        return layout.text("rules-first");
-    }
-    layout.text(&format!("rules-{}", rule.kind))
-}
-
-/// Returns whether the title of a user rule contains its id.
-pub(super) fn title_contains_id(kind: RuleKind, rule: &Rule) -> bool {
-    match kind {
-        RuleKind::Content => rule.pattern.as_ref() == Some(&rule.rule_id),
-        RuleKind::Room | RuleKind::Sender => true,
-        RuleKind::Override | RuleKind::Underride => false,
-    }
 }
