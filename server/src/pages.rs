@@ -37,8 +37,7 @@ pub use self::devices::{DevicesPage, ListedDelivery, device_test_text};
 pub use self::error::{ErrorCause, ErrorPage};
 pub use self::front::FrontPage;
 pub use self::notifications::{
-    NotificationsPage, NotificationsPart, NotificationsView, RejectedForm, RejectionReason,
-    Trial,
+    NotificationsPage, NotificationsPart, NotificationsView, RejectedForm, RejectionReason, Trial,
 };
 pub use self::pager::PageNumber;
 pub use self::security::{MAX_SESSIONS, SecurityFormError, SecurityPage};

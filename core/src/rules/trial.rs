@@ -187,7 +187,8 @@ mod tests {
             (&[user_name_rule, message_rule], "Hello alice", &user_name, Effect::Silent),
         ] {
             let result = evaluate(&document_with_rules("global", rules), &message(text));
-            let expected = TrialResult { effect, reason: reason.clone(), exceeds_work_budget: false };
+            let expected =
+                TrialResult { effect, reason: reason.clone(), exceeds_work_budget: false };
             assert_eq!(result, expected, "{rules:?} {text}");
         }
     }

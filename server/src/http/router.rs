@@ -9,9 +9,7 @@ use std::sync::Arc;
 use axum::routing::{any, get, post};
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
-use super::account::{
-    devices, notifications, page, security, sign_in, sign_out, sign_up,
-};
+use super::account::{devices, notifications, page, security, sign_in, sign_out, sign_up};
 use super::api::admin::{self, actions};
 use super::api::{accounts, apps, instance, subscription};
 use super::error::MatrixError;

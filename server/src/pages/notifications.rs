@@ -327,10 +327,7 @@ impl NotificationsPage<'_> {
 }
 
 /// Returns the first profiles, preceded by the chosen one if it is not among them.
-fn listed_profiles<'a>(
-    profiles: &[&'a str],
-    chosen_profile: Option<&'a str>,
-) -> Vec<&'a str> {
+fn listed_profiles<'a>(profiles: &[&'a str], chosen_profile: Option<&'a str>) -> Vec<&'a str> {
     let first_profiles = &profiles[..profiles.len().min(MAX_PROFILES)];
     let unlisted_profile = chosen_profile.filter(|tag| !first_profiles.contains(tag));
     unlisted_profile.into_iter().chain(first_profiles.iter().copied()).collect()

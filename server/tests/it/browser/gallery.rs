@@ -1,8 +1,8 @@
 //! Opens every page, for tests that check all of them.
 
+use super::devices;
 use super::fixture::Fixture;
 use super::tab::ENTER_KEY;
-use super::devices;
 
 const OOB_URI: &str = "urn:ietf:wg:oauth:2.0:oob";
 /// A redirect URI that is only displayed.

@@ -76,7 +76,8 @@ fn rules_of_apps_with_hostile_names_are_switched_off_and_deleted() {
         let tab = &fixture.tab;
         tab.run_in_new_pages("window.alert = () => { document.title = 'alert' }").await;
         tab.resize(320, 800).await;
-        for name in ["<img src=x onerror=alert(1)>", "\u{202e}gnp.exe", "a\r\nb\tc", &"é".repeat(127)]
+        for name in
+            ["<img src=x onerror=alert(1)>", "\u{202e}gnp.exe", "a\r\nb\tc", &"é".repeat(127)]
         {
             let path = format!("global/override/{}", belfry_core::percent::encode(name));
             let body = r#"{"actions":[],"conditions":[]}"#;

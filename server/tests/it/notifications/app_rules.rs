@@ -66,7 +66,10 @@ async fn a_rule_is_switched_off_and_on_and_deleted() {
             [("disable-rule", "saved"), ("enable-rule", "saved"), ("remove-rule", "removed")]
         {
             let page = alice.browser.get(&page_path).await;
-            page.assert_page(200, &format!("<input type=\"hidden\" name=\"rule\" value=\"{rule}\">"));
+            page.assert_page(
+                200,
+                &format!("<input type=\"hidden\" name=\"rule\" value=\"{rule}\">"),
+            );
             let response = alice.post_to(&page_path, &[("change", change), ("rule", rule)]).await;
             let location = format!("{page_path}{separator}part=rules&notice={notice}#rules");
             assert_eq!(response.header("location"), location);

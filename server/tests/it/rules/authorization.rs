@@ -298,25 +298,6 @@ async fn a_token_grants_access_only_to_its_users_rules() {
     assert_eq!(bob.user_rule_ids("global/room/").await, ["secret"]);
 }
 
-#[tokio::test]
-async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
-    let service = start_unlimited().await;
-    let alice = service.user_client("alice").await;
-    alice.put_rule_ok("global/room/a", &minimal_rule("room")).await;
-    for client in [
-        alice.with_header("x-http-method-override", "DELETE"),
-        alice.with_header("x-method-override", "DELETE"),
-        alice.with_header("x-http-method", "DELETE"),
-    ] {
-        assert_eq!(client.get(&pushrules_path("global/room/a?_method=delete")).await.status, 200);
-        assert_eq!(
-            client.send(&format!("POST {}", pushrules_path("global/room/a")), "").await.status,
-            405
-        );
-    }
-    assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
-}
-
 /// Neither the `Authorization` header nor the query is logged, whether or not the token is valid.
 #[tokio::test]
 async fn credentials_are_not_logged() {

@@ -42,12 +42,6 @@ async fn the_number_of_rules_in_all_scopes_is_limited() {
 }
 
 #[tokio::test]
-async fn the_default_limits_are_a_thousand_rules_and_64_kib_for_a_body() {
-    let rules = belfry::config::Config::default().rules;
-    assert_eq!((rules.max_rules, rules.max_body_bytes), (1000, 64 * 1024));
-}
-
-#[tokio::test]
 async fn the_number_of_conditions_in_a_new_rule_is_limited() {
     let rule_with_conditions = |count: usize| {
         let condition = json!({ "kind": "contains_display_name" });

@@ -6,94 +6,33 @@ use super::{pushrules_path, start_unlimited};
 
 const VALID_RULE: &str = r#"{"actions":["notify",{"set_tweak":"sound","value":"default"}],"conditions":[{"kind":"event_match","key":"content.body","pattern":"торт*"},{"kind":"room_member_count","is":">2"}],"pattern":"x","extra":[1,-2.5e3,true,null,"\u00e9"]}"#;
 
-/// Error codes for a malformed body.
-const ERRCODES: [&str; 4] = ["M_NOT_JSON", "M_BAD_JSON", "M_MISSING_PARAM", "M_INVALID_PARAM"];
-
-/// Returns malformed bodies with a name, and the error code if it is the same for all endpoints that
-/// put a rule.
-fn malformed_bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
-    let mut bodies: Vec<(String, Vec<u8>, Option<&'static str>)> = Vec::new();
-    // Truncated at every byte.
-    for end in 0..VALID_RULE.len() {
-        bodies.push((
-            format!("cut at {end}"),
-            VALID_RULE.as_bytes()[..end].into(),
-            Some("M_NOT_JSON"),
-        ));
+/// Returns malformed bodies with a name and the error code.
+fn malformed_bodies() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let mut bodies = Vec::new();
+    for (name, byte) in [("0xff", 0xff), ("0xc0", 0xc0), ("NUL", 0)] {
+        let mut body = VALID_RULE.as_bytes().to_vec();
+        body.insert(20, byte);
+        bodies.push((name, body, "M_NOT_JSON"));
     }
-    // Invalid UTF-8 and NUL bytes at several offsets.
-    for offset in (1..VALID_RULE.len()).step_by(7) {
-        for (name, byte) in [("0xff", 0xff), ("0xc0", 0xc0), ("NUL", 0)] {
-            let mut body = VALID_RULE.as_bytes().to_vec();
-            body.insert(offset, byte);
-            bodies.push((format!("{name} at {offset}"), body, Some("M_NOT_JSON")));
-        }
-    }
+    let replace = |text: &str, replacement| VALID_RULE.replace(text, replacement);
     for (name, body, errcode) in [
         ("an empty body", String::new(), "M_NOT_JSON"),
-        ("spaces", "   ".to_owned(), "M_NOT_JSON"),
+        ("a body that is cut", VALID_RULE[..VALID_RULE.len() - 1].to_owned(), "M_NOT_JSON"),
         ("a byte order mark", format!("\u{feff}{VALID_RULE}"), "M_NOT_JSON"),
         ("two bodies", format!("{VALID_RULE}{VALID_RULE}"), "M_NOT_JSON"),
         ("a comment", format!("{VALID_RULE} // x"), "M_NOT_JSON"),
-        ("single quotes", VALID_RULE.replace('"', "'"), "M_NOT_JSON"),
-        (
-            "a trailing comma",
-            VALID_RULE.replace("\"pattern\":\"x\"", "\"pattern\":\"x\","),
-            "M_NOT_JSON",
-        ),
-        ("NaN", VALID_RULE.replace("-2.5e3", "NaN"), "M_NOT_JSON"),
-        ("a leading zero", VALID_RULE.replace("-2.5e3", "012"), "M_NOT_JSON"),
+        ("NaN", replace("-2.5e3", "NaN"), "M_NOT_JSON"),
         ("a form", "actions=notify&pattern=x".to_owned(), "M_NOT_JSON"),
-        ("HTML", "<html></html>".to_owned(), "M_NOT_JSON"),
-        ("a number out of range", VALID_RULE.replace("-2.5e3", "1e999"), "M_BAD_JSON"),
-        ("a lone surrogate", VALID_RULE.replace("\\u00e9", "\\ud800"), "M_BAD_JSON"),
-        ("two lone surrogates", VALID_RULE.replace("\\u00e9", "\\udc00\\ud800"), "M_BAD_JSON"),
-        ("actions twice", VALID_RULE.replace("\"pattern\"", "\"actions\""), "M_BAD_JSON"),
-        (
-            "an escaped key twice",
-            VALID_RULE.replace("\"pattern\"", "\"\\u0061ctions\""),
-            "M_BAD_JSON",
-        ),
-        ("a duplicate nested key", VALID_RULE.replace("\"key\"", "\"kind\""), "M_BAD_JSON"),
-        ("an extra key twice", VALID_RULE.replace("[1,", "[{\"a\":1,\"a\":1},"), "M_BAD_JSON"),
+        ("a number out of range", replace("-2.5e3", "1e999"), "M_BAD_JSON"),
+        ("a lone surrogate", replace("\\u00e9", "\\ud800"), "M_BAD_JSON"),
+        ("an escaped key twice", replace("\"pattern\"", "\"\\u0061ctions\""), "M_BAD_JSON"),
+        ("a duplicate nested key", replace("\"key\"", "\"kind\""), "M_BAD_JSON"),
         ("101 levels", nested_rule(101), "M_BAD_JSON"),
-        (
-            "100,000 levels of arrays, without the closing brace",
-            nested_rule(100_000).replace('}', ""),
-            "M_BAD_JSON",
-        ),
+        ("unclosed arrays", "[".repeat(10_000), "M_BAD_JSON"),
+        ("100,000 levels", nested_rule(100_000), "M_TOO_LARGE"),
+        ("5 MiB", "x".repeat(5 << 20), "M_TOO_LARGE"),
     ] {
-        bodies.push((name.to_owned(), body.into_bytes(), Some(errcode)));
-    }
-    for open in ["[", "{\"a\":", "[{\"actions\":"] {
-        let body = open.repeat(10_000).into_bytes();
-        bodies.push((format!("unclosed {open}"), body, None));
-    }
-    // Values of the wrong type in each of these fields.
-    let valid_rule: Value = serde_json::from_str(VALID_RULE).unwrap();
-    for pointer in [
-        "",
-        "/actions",
-        "/actions/0",
-        "/actions/1/set_tweak",
-        "/actions/1/value",
-        "/conditions",
-        "/conditions/0",
-        "/conditions/0/kind",
-        "/conditions/0/key",
-        "/conditions/0/pattern",
-        "/conditions/1/is",
-        "/pattern",
-    ] {
-        for wrong_value in [json!(null), json!(1), json!([[]]), json!({ "x": 1 })] {
-            let mut body = valid_rule.clone();
-            *body.pointer_mut(pointer).unwrap() = wrong_value.clone();
-            bodies.push((
-                format!("{wrong_value} at {pointer:?}"),
-                body.to_string().into_bytes(),
-                None,
-            ));
-        }
+        bodies.push((name, body.into_bytes(), errcode));
     }
     bodies
 }
@@ -114,35 +53,11 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
     alice.put_rule_ok("global/content/existing", &valid_rule).await;
     let rules_before = alice.get(&pushrules_path("")).await.text;
     for (name, body, errcode) in malformed_bodies() {
-        let is_too_large = body.len() > 64 * 1024;
-        for path in ["global/content/new", "global/content/existing", "device/phone/content/new"] {
-            let response = alice.send(&format!("PUT {}", pushrules_path(path)), body.clone()).await;
-            let (status, actual_errcode) = response.status_and_errcode();
-            if is_too_large {
-                assert_eq!((status, actual_errcode.as_str()), (413, "M_TOO_LARGE"), "{name}");
-                continue;
-            }
-            assert_eq!(status, 400, "{name}: {response:?}");
-            assert!(ERRCODES.contains(&actual_errcode.as_str()), "{name}: {actual_errcode}");
-            assert!(
-                errcode.is_none_or(|errcode| errcode == actual_errcode),
-                "{name}: {actual_errcode}"
-            );
-        }
-        for path in ["global/content/existing/actions", "global/content/existing/enabled"] {
-            let response = alice.send(&format!("PUT {}", pushrules_path(path)), body.clone()).await;
-            // The error may be in a field that this endpoint ignores.
-            if response.status == 200 {
-                assert!(path.ends_with("actions") && errcode.is_none(), "{name} {path}");
-                alice.put_rule_ok(path, &json!({ "actions": valid_rule["actions"] })).await;
-                continue;
-            }
-            let (status, actual_errcode) = response.status_and_errcode();
-            assert!(matches!(status, 400 | 413), "{name}: {response:?}");
-            assert!(
-                is_too_large || ERRCODES.contains(&actual_errcode.as_str()),
-                "{name}: {actual_errcode}"
-            );
+        let status = if errcode == "M_TOO_LARGE" { 413 } else { 400 };
+        for path in ["new", "existing", "existing/actions", "existing/enabled"] {
+            let request = format!("PUT {}", pushrules_path(&format!("global/content/{path}")));
+            let response = alice.send(&request, body.clone()).await;
+            assert_eq!(response.status_and_errcode(), (status, errcode.into()), "{name} {path}");
         }
     }
     assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
@@ -171,15 +86,6 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
         assert_eq!((status, errcode.as_str()), expected, "{name}");
     }
     assert_eq!(alice.get(&pushrules_path("global/room/a")).await.status, 404);
-}
-
-#[tokio::test]
-async fn a_five_mebibyte_body_is_too_large() {
-    let service = start_unlimited().await;
-    let alice = service.user_client("alice").await;
-    let response =
-        alice.send(&format!("PUT {}", pushrules_path("global/room/a")), vec![b'x'; 5 << 20]).await;
-    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }
 
 #[tokio::test]

@@ -2,7 +2,6 @@
 
 mod access;
 mod limits;
-mod malformed;
 mod reset;
 mod transfer;
 

@@ -9,27 +9,13 @@ async fn an_invalid_path_is_unrecognized() {
     let alice = service.user_client("alice").await;
     let rules_before = alice.get(&pushrules_path("")).await.text;
     for path in [
-        "global",
-        "device",
         "device/phone",
-        "global/override",
-        "device/phone/override",
-        "/",
         "//",
-        "everything/",
-        "Global/",
         "global/postcontent/",
-        "global/postcontent",
-        "global/Override/a",
         "global//a",
-        "other/override/a",
         "global/override/a/",
-        "global/override/a/pattern",
-        "global/override/a/default",
-        "global/override/a/enabled/",
         "global/override/a/enabled/more",
         "../pushrules/",
-        "global/../device/",
         "%67lobal",
     ] {
         for method in ["GET", "PUT", "DELETE"] {
@@ -46,21 +32,9 @@ async fn an_invalid_path_is_unrecognized() {
             );
         }
     }
-    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
-}
-
-#[tokio::test]
-async fn a_put_or_delete_without_a_rule_id_is_unrecognized() {
-    let service = start_unlimited().await;
-    let alice = service.user_client("alice").await;
-    let rules_before = alice.get(&pushrules_path("")).await.text;
-    for path in
-        ["", "global/", "device/", "device/phone/", "global/override/", "device/phone/room/"]
-    {
+    for path in ["", "global/", "device/phone/", "global/override/"] {
         let response = alice.put_rule(path, &minimal_rule("content")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_UNRECOGNIZED".into()), "{path}");
-        let response = alice.delete_rule(path).await;
-        assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
     }
     assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
 }
@@ -73,24 +47,9 @@ async fn an_invalid_id_is_an_invalid_parameter() {
     let rules_before = alice.get(&pushrules_path("")).await.text;
     let long_id = "a".repeat(256);
     let longer_id = "a".repeat(60_000);
-    for id in [
-        "a%2Fb",
-        "a%2fenabled",
-        "%2F",
-        "a%5Cb",
-        "%00",
-        "a%00b",
-        "%",
-        "%4",
-        "%zz",
-        "%ff",
-        "%C3",
-        "%C0%AF",
-        "%ED%A0%80",
-        &long_id,
-        &longer_id,
-        "%2e%2e%2f",
-    ] {
+    for id in
+        ["a%2fenabled", "a%5Cb", "a%00b", "%4", "%zz", "%C3", "%ED%A0%80", &long_id, &longer_id]
+    {
         for (method, attribute) in
             [("GET", ""), ("PUT", ""), ("DELETE", ""), ("PUT", "/enabled"), ("GET", "/actions")]
         {
@@ -126,16 +85,6 @@ async fn an_id_may_have_up_to_255_bytes() {
         assert_eq!(alice.delete_rule(&path).await.status, 200);
         let response = alice.put_rule(&format!("{path}a"), &minimal_rule("room")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
-    }
-}
-
-#[tokio::test]
-async fn dots_are_not_resolved_as_path_segments() {
-    let service = start_unlimited().await;
-    let alice = service.user_client("alice").await;
-    for id in [".", "..", "%2e%2e", "..%5c"] {
-        let status = alice.get(&pushrules_path(&format!("global/content/{id}"))).await.status;
-        assert!(matches!(status, 400 | 404), "{id}: {status}");
     }
 }
 

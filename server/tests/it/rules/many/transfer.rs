@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::add_rules;
-use crate::rules::{minimal_rule, pushrules_path, rule_ids, start_unlimited};
+use crate::rules::{minimal_rule, pushrules_path, rule_ids};
 use crate::support::service::START_SECONDS;
 use crate::support::{Service, on_both_engines};
 
@@ -92,50 +92,4 @@ async fn an_invalid_import_changes_nothing(service: Service) {
         assert_eq!((response.status, response.json()), (400, expected), "{body}");
         assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before, "{body}");
     }
-}
-
-/// Clients of another Matrix server get its rules in this format.
-#[tokio::test]
-async fn the_response_with_all_rulesets_is_imported() {
-    let service = start_unlimited().await;
-    let alice = service.user_client("alice").await;
-    let bob = service.user_client("bob").await;
-    add_rules(&alice).await;
-    let mut rulesets = alice.get_rules("").await;
-    let unknown_builtin_rule = json!({ "rule_id": ".org.other.rule", "default": true, "enabled": false,
-        "actions": [], "conditions": [] });
-    rulesets["global"]["override"].as_array_mut().unwrap().push(unknown_builtin_rule);
-    bob.import(&rulesets).await;
-    let mut expected = alice.export().await;
-    // The response does not show this change, because it equals the default.
-    expected["builtin_changes"].as_object_mut().unwrap().remove(".m.rule.message");
-    assert_eq!(bob.export().await, expected);
-}
-
-#[tokio::test]
-async fn expired_rules_are_omitted_from_exports_and_imports() {
-    let service = start_unlimited().await;
-    let alice = service.user_client("alice").await;
-    let bob = service.user_client("bob").await;
-    let until = (START_SECONDS + 60) * 1000;
-    alice.put_rule_ok("global/room/permanent", &minimal_rule("room")).await;
-    alice.put_rule_ok("global/room/timed", &json!({ "actions": [], "until": until })).await;
-    let pause = json!({ "enabled": true, "until": until });
-    alice.put_rule_ok("global/override/.m.rule.master/enabled", &pause).await;
-    let export_before = alice.export().await;
-    assert_eq!(rule_ids(&export_before["global"]["room"], false), ["timed", "permanent"]);
-    assert_eq!(export_before["global"]["room"][0]["until"], until);
-    let builtin_changes = json!({ ".m.rule.master": { "enabled": true, "until": until } });
-    assert_eq!(export_before["builtin_changes"], builtin_changes);
-    bob.import(&export_before).await;
-    assert_eq!(bob.export().await, export_before);
-
-    service.clock.advance(60);
-    let export_after = alice.export().await;
-    assert_eq!(rule_ids(&export_after["global"]["room"], false), ["permanent"]);
-    assert_eq!(export_after["builtin_changes"], json!({}));
-    assert_eq!(bob.export().await, export_after);
-    let carol = service.user_client("carol").await;
-    carol.import(&export_before).await;
-    assert_eq!(carol.export().await, export_after);
 }
