@@ -32,7 +32,7 @@ use crate::{cargo, packages};
 /// The exit code is 0 if every row was measured and met its target.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench \"one rule\"\n  \
-    cargo xtask bench --against ../old/target/release/belfry --rounds 15 \"GET /pushrules/\"")]
+    cargo xtask bench --against ../old/target/dist/belfry --rounds 15 \"GET /pushrules/\"")]
 pub(crate) struct Options {
     /// Measure only the rows whose names contain this text
     row: Option<String>,
@@ -78,15 +78,16 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     }
 
     packages::ensure_installed(packages::FOR_BENCH, !options.no_install)?;
-    let build_arguments = ["build", "--release", "-p", "belfry", "-p", "belfry-bench", "--bins"];
+    let build_arguments =
+        ["build", "--profile", "dist", "-p", "belfry", "-p", "belfry-bench", "--bins"];
     if !cargo::succeeds(cargo::command(&build_arguments))? {
         return Err("the build failed".into());
     }
-    let release = cargo::target_dir()?.join("release");
+    let build_dir = cargo::target_dir()?.join("dist");
     let bench = Bench {
-        current: Build { belfry: release.join("belfry"), bench: release.join("belfry-bench") },
+        current: Build { belfry: build_dir.join("belfry"), bench: build_dir.join("belfry-bench") },
         other: options.against.as_deref().map(locate_build).transpose()?,
-        bare: release.join("bare"),
+        bare: build_dir.join("bare"),
         rounds: options.rounds,
         seconds: options.seconds,
     };
