@@ -172,12 +172,6 @@ mod tests {
     }
 
     #[test]
-    fn the_body_may_contain_the_client_id_and_secret() {
-        let body = [("client_id", "a"), ("client_secret", "s:+%20")];
-        assert_eq!(parse(None, &body), Ok(id_and_secret("a", "s:+%20")));
-    }
-
-    #[test]
     fn a_second_authorization_header_is_rejected() {
         let find_header = |headers: &[&'static str]| {
             single_authorization_header(headers.iter().map(|header| header.as_bytes()))
@@ -191,12 +185,6 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_rfc_6749_section_2_3_1_is_parsed() {
-        let header = "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW";
-        assert_eq!(parse(Some(header), &[]), Ok(id_and_secret("s6BhdRkqt3", "gX1fBat3bV")));
-    }
-
-    #[test]
     fn basic_credentials_are_parsed_in_every_spelling() {
         for (header, id, secret) in [
             (basic_header("a:s"), "a", "s"),
@@ -206,99 +194,59 @@ mod tests {
             (basic_header("a:b:c"), "a", "b:c"),
             (basic_header("x%2Dy%5fz:%3A+%C3%A9"), "x-y_z", ": é"),
             (basic_header("a:100%"), "a", "100%"),
+            // The example of RFC 6749, section 2.3.1.
+            ("Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW".to_owned(), "s6BhdRkqt3", "gX1fBat3bV"),
         ] {
             assert_eq!(parse(Some(&header), &[]), Ok(id_and_secret(id, secret)), "{header}");
         }
     }
 
-    #[test]
-    fn malformed_basic_credentials_are_rejected() {
-        for header in [
-            "Basic".to_owned(),
-            "Basic ".to_owned(),
-            "Basic ?".to_owned(),
-            "Basic YQ==".to_owned(),      // no colon
-            "Basic YTpz YTpz".to_owned(), // two values
-            "Basic /zp6".to_owned(),      // not UTF-8
-            basic_header("a:%ff"),
-            basic_header(":s"),
-            basic_header("a:"),
-            basic_header(":"),
-            basic_header("a\0:s"),
-            basic_header("a:%00"),
-        ] {
-            assert_eq!(
-                parse(Some(&header), &[]),
-                Err(OAuthError::MissingOrMalformedCredentials),
-                "{header}"
-            );
-        }
-        let result = Credentials::parse(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
-        assert_eq!(result.map(|_| ()), Err(OAuthError::MissingOrMalformedCredentials));
-    }
-
-    #[test]
-    fn missing_credentials_are_rejected() {
-        for body in [
-            &[][..],
-            &[("client_id", "a")],
-            &[("client_secret", "s")],
-            &[("client_id", "a"), ("client_secret", "")],
-        ] {
-            assert_eq!(
-                parse(None, body),
-                Err(OAuthError::MissingOrMalformedCredentials),
-                "{body:?}"
-            );
-        }
-    }
-
     // RFC 6749, section 2.3.
     #[test]
-    fn basic_and_body_together_are_rejected_even_when_equal() {
-        let body = [("client_id", "a"), ("client_secret", "s")];
-        for header in [basic_header("a:s"), basic_header("b:t"), "Basic ?".to_owned()] {
-            assert_eq!(
-                parse(Some(&header), &body),
-                Err(OAuthError::MultipleAuthMethods),
-                "{header}"
-            );
+    fn credentials_are_in_the_header_or_the_body() {
+        const BODY: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s:+%20")];
+        let accepted = |id: &str, secret: &str| Ok(id_and_secret(id, secret));
+        let malformed = || Err(OAuthError::MissingOrMalformedCredentials);
+        let multiple = || Err(OAuthError::MultipleAuthMethods);
+        let basic = basic_header("a%2Db:s");
+        let basic = Some(&*basic);
+        let equal = basic_header("a:s:+%20");
+        for (header, body, expected) in [
+            (None, &BODY[..], accepted("a", "s:+%20")),
+            (None, &[], malformed()),
+            (None, &BODY[..1], malformed()),
+            (None, &BODY[1..], malformed()),
+            (None, &[BODY[0], ("client_secret", "")], malformed()),
+            (None, &[BODY[0], BODY[0], BODY[1]], Err(OAuthError::Repeated(Parameter::ClientId))),
+            (Some(&*equal), &BODY, multiple()),
+            (Some("Basic ?"), &BODY, multiple()),
+            (basic, &BODY[1..], multiple()),
+            (basic, &[("client_id", "a-b")], accepted("a-b", "s")),
+            (basic, &[("client_id", "")], accepted("a-b", "s")),
+            (basic, &[("client_id", "b")], multiple()),
+            (basic, &[("client_id", "a%2Db")], multiple()),
+            (basic, &[("client_id", "A-B")], multiple()),
+            // Other schemes are ignored.
+            (Some("Bearer abc"), &BODY, accepted("a", "s:+%20")),
+            (Some("Basicabc"), &BODY, accepted("a", "s:+%20")),
+            (Some("Digest x"), &[], malformed()),
+            (Some(""), &[], malformed()),
+        ] {
+            assert_eq!(parse(header, body), expected, "{header:?} {body:?}");
         }
-        let only_secret = [("client_secret", "s")];
-        assert_eq!(
-            parse(Some(&basic_header("a:s")), &only_secret),
-            Err(OAuthError::MultipleAuthMethods)
-        );
-    }
-
-    #[test]
-    fn with_basic_the_body_may_contain_only_the_same_client_id() {
-        let header = basic_header("a%2Db:s");
-        assert_eq!(parse(Some(&header), &[("client_id", "a-b")]), Ok(id_and_secret("a-b", "s")));
-        assert_eq!(parse(Some(&header), &[("client_id", "")]), Ok(id_and_secret("a-b", "s")));
-        for client_id in ["b", "a%2Db", "A-B"] {
-            let result = parse(Some(&header), &[("client_id", client_id)]);
-            assert_eq!(result, Err(OAuthError::MultipleAuthMethods), "{client_id}");
+        for header in [
+            "Basic",
+            "Basic ",
+            "Basic ?",
+            "Basic YQ==",      // no colon
+            "Basic YTpz YTpz", // two values
+            "Basic /zp6",      // not UTF-8
+        ] {
+            assert_eq!(parse(Some(header), &[]), malformed(), "{header}");
         }
-    }
-
-    #[test]
-    fn other_authorization_schemes_are_ignored() {
-        let body = [("client_id", "a"), ("client_secret", "s")];
-        for header in ["Bearer abc", "", "Basicabc", "Digest x"] {
-            assert_eq!(parse(Some(header), &body), Ok(id_and_secret("a", "s")), "{header}");
-            assert_eq!(
-                parse(Some(header), &[]),
-                Err(OAuthError::MissingOrMalformedCredentials),
-                "{header}"
-            );
+        for credentials in ["a:%ff", ":s", "a:", ":", "a\0:s", "a:%00"] {
+            assert_eq!(parse(Some(&basic_header(credentials)), &[]), malformed(), "{credentials}");
         }
-    }
-
-    #[test]
-    fn a_repeated_credential_is_rejected() {
-        let pairs = [("client_id", "a"), ("client_id", "a"), ("client_secret", "s")];
-        assert_eq!(parse(None, &pairs), Err(OAuthError::Repeated(Parameter::ClientId)));
     }
 
     proptest! {

@@ -29,21 +29,12 @@ pub fn is_well_formed(verifier: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine;
-    use base64::prelude::BASE64_URL_SAFE_NO_PAD;
     use proptest::prelude::*;
-    use sha2::{Digest as _, Sha256};
 
     use super::*;
 
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-
-    #[test]
-    fn the_example_of_rfc_7636_appendix_b_matches() {
-        let challenge = Sha256Digest::from_text(CHALLENGE).unwrap();
-        assert!(matches(challenge, VERIFIER));
-    }
 
     #[test]
     fn a_different_verifier_does_not_match() {
@@ -89,24 +80,6 @@ mod tests {
             ("a".repeat(42) + "\n", false),
         ] {
             assert_eq!(is_well_formed(&verifier), is_valid, "{verifier}");
-        }
-    }
-
-    #[test]
-    fn a_challenge_is_parsed_from_its_text() {
-        let challenge = Sha256Digest::from_text(CHALLENGE).unwrap();
-        assert_eq!(challenge.to_text(), CHALLENGE);
-        assert_eq!(Sha256Digest::from_text("short"), None);
-    }
-
-    // The lengths include 64, which is also the length of a split token.
-    #[test]
-    fn a_verifier_of_any_length_is_hashed_with_sha_256() {
-        for length in 43..=128 {
-            let verifier = "a".repeat(length);
-            let encoded_digest = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
-            let challenge = Sha256Digest::from_text(&encoded_digest).unwrap();
-            assert!(matches(challenge, &verifier) && is_well_formed(&verifier), "{length}");
         }
     }
 

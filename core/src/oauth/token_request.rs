@@ -37,7 +37,6 @@ pub enum TokenRequestKind {
 }
 
 impl TokenRequestKind {
-    /// Returns the grant type.
     pub fn grant_type(&self) -> GrantType {
         match self {
             Self::AuthorizationCode { .. } => GrantType::AuthorizationCode,
@@ -185,18 +184,6 @@ mod tests {
             let result = parse_with_header(header, &pairs).map(|_| ());
             assert_eq!(result, Err(error), "{pairs:?}");
         }
-    }
-
-    #[test]
-    fn basic_authentication_is_accepted() {
-        assert_eq!(
-            parse_with_header(Some("Basic YTpz"), &CODE_GRANT).unwrap().credentials.client_id,
-            "a"
-        );
-        assert_eq!(
-            parse_with_header(Some("Basic YTpz"), &[APP_GRANT]).unwrap().credentials.client_id,
-            "a"
-        );
     }
 
     #[test]

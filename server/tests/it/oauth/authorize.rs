@@ -21,15 +21,8 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
         for redirect_uri in [
             "https://evil.example/cb",
             "https://app.example/cb/",
-            "https://app.example/cb?x=1",
-            "https://app.example/cb/../evil",
-            "https://app.example//cb",
-            "HTTPS://app.example/cb",
-            "https://app.example:443/cb",
             "https://app.example@evil.example/cb",
-            "https://app.example/cb#",
             "https://app.example/cb\r\nX: y",
-            "urn:ietf:wg:oauth:2.0:oob",
             // Registered by another app.
             "http://127.0.0.1/cb",
             "",
@@ -38,15 +31,7 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
                 browser.get(&client.with_redirect_uri(redirect_uri).authorize_path(&[])).await;
             page.assert_page(400, "invalid_request");
         }
-        for redirect_uri in [
-            "http://127.0.0.1:1/other",
-            "https://127.0.0.1/cb",
-            "http://127.0.0.2/cb",
-            "http://127.1/cb",
-            "http://evil@127.0.0.1/cb",
-            "http://localhost:4000/cb",
-            "http://localhost./cb",
-        ] {
+        for redirect_uri in ["http://127.0.0.1:1/other", "http://localhost:4000/cb"] {
             browser
                 .get(&native_client.with_redirect_uri(redirect_uri).authorize_path(&[]))
                 .await
@@ -200,29 +185,6 @@ async fn an_approved_request_returns_code_state_and_issuer() {
 }
 
 #[tokio::test]
-async fn a_state_of_4_kib_is_returned_and_a_longer_one_is_rejected() {
-    let (_service, client, mut browser) = start_with_alice().await;
-    approve_and_redeem(&client, &mut browser).await;
-    let longest_state = "s".repeat(4096);
-    let overlong_state = "s".repeat(4097);
-    let response = browser.get(&client.authorize_path(&[("state", &longest_state)])).await;
-    assert_eq!(response.redirect_parameters(CALLBACK)["state"], longest_state);
-    let response = browser.get(&client.authorize_path(&[("state", &overlong_state)])).await;
-    let parameters = response.redirect_parameters(CALLBACK);
-    assert_eq!((&*parameters["error"], parameters.get("state")), ("invalid_request", None));
-    let huge_state = "s".repeat(9000);
-    browser
-        .get(&client.authorize_path(&[("state", &huge_state)]))
-        .await
-        .assert_page(400, "too long");
-    // Unknown parameters are not stored, so they may be long.
-    browser
-        .get(&client.authorize_path(&[("x", &huge_state), ("scope", "push")]))
-        .await
-        .assert_page(200, "decision");
-}
-
-#[tokio::test]
 async fn new_authorization_requests_are_limited_per_address() {
     let (service, client, mut browser) = start_with_alice().await;
     for request in 0..60 {
@@ -276,18 +238,6 @@ async fn the_oldest_requests_are_deleted_when_too_many_are_pending() {
 }
 
 #[tokio::test]
-async fn fragment_mode_returns_the_parameters_in_the_fragment() {
-    let (_service, client, mut browser) = start_with_alice().await;
-    let fragment_mode = [("response_mode", "fragment"), ("state", "s")];
-    let page = browser.get(&client.authorize_path(&fragment_mode)).await;
-    let page = browser.sign_in(&page, "alice").await;
-    let response = browser.decide(&page, "allow").await;
-    let location = response.header("location");
-    assert!(location.starts_with("https://app.example/cb#code="), "{location}");
-    assert_eq!(response.redirect_parameters(CALLBACK)["iss"], "https://ring.example/");
-}
-
-#[tokio::test]
 async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     let (_service, client, mut browser) = start_with_alice().await;
     let form_post = [("response_mode", "form_post"), ("state", "\"><script>alert(1)</script>")];
@@ -308,23 +258,6 @@ async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     let response = browser.get(&client.authorize_path(&invalid_scope)).await;
     let fields = response.hidden_fields(CALLBACK);
     assert_eq!(fields[0], ("error".to_owned(), "invalid_scope".to_owned()));
-}
-
-#[tokio::test]
-async fn a_registered_query_is_preserved_but_cannot_forge_response_parameters() {
-    let service = Service::start().await;
-    service.add_account("alice").await;
-    let registered_uri = "https://app.example/cb?keep=1&state=x&code=y";
-    let client =
-        OAuthClient::register_with(service.anonymous_client(), registered_uri, "read").await;
-    let mut browser = service.browser();
-    let page = browser.get(&client.authorize_path(&[("state", "s")])).await;
-    let page = browser.sign_in(&page, "alice").await;
-    let response = browser.decide(&page, "allow").await;
-    let location = response.header("location");
-    assert!(location.starts_with("https://app.example/cb?keep=1&code="), "{location}");
-    assert_eq!(location.matches("code=").count(), 1);
-    assert_eq!(location.matches("state=").count(), 1);
 }
 
 // RFC 8252, section 7.
@@ -352,19 +285,6 @@ async fn native_apps_get_the_response_at_loopback_ports_and_private_schemes() {
 }
 
 #[tokio::test]
-async fn the_scope_defaults_to_read_and_children_of_registered_scopes_are_granted() {
-    let (_service, client, mut browser) = start_with_alice().await;
-    for (extra_parameters, granted_scopes) in [
-        (vec![], "read"),
-        (vec![("scope", "read:accounts write:statuses")], "read:accounts write:statuses"),
-        (vec![("scope", "push read")], "push read"),
-    ] {
-        let code = client.obtain_code(&mut browser, "alice", &extra_parameters).await;
-        assert_eq!(client.redeem(&code, &[]).await.json()["scope"], granted_scopes);
-    }
-}
-
-#[tokio::test]
 async fn only_get_and_post_are_allowed() {
     let (service, client, _) = start_with_alice().await;
     // HEAD must not issue a code, which would be lost.
@@ -378,21 +298,6 @@ async fn only_get_and_post_are_allowed() {
         let response = service.anonymous_client().send(&resume_request, "").await;
         assert_eq!((response.status, response.header("allow")), (405, "GET"), "{method}");
     }
-}
-
-#[tokio::test]
-async fn unknown_parameters_are_ignored() {
-    let (_service, client, mut browser) = start_with_alice().await;
-    let code = client.obtain_code(&mut browser, "alice", &[]).await;
-    assert_eq!(client.redeem(&code, &[]).await.status, 200);
-    let unknown_parameters = [("x", "1"), ("x", "2")];
-    // Mastodon.py sends Python's `False` and `None`.
-    let python_parameters = [("force_login", "False"), ("lang", "None"), ("state", "None")];
-    let parameters: Vec<_> = unknown_parameters.into_iter().chain(python_parameters).collect();
-    let response = browser.get(&client.authorize_path(&parameters)).await;
-    assert_eq!(response.redirect_parameters(CALLBACK)["state"], "None");
-    let many_parameters = vec![("unknown", "y"); 1000];
-    assert_eq!(browser.get(&client.authorize_path(&many_parameters)).await.status, 303);
 }
 
 #[tokio::test]

@@ -152,16 +152,6 @@ async fn a_body_that_is_too_large_is_rejected() {
     assert_eq!(status_and_error(&response), (413, "invalid_request".to_owned()));
 }
 
-#[tokio::test]
-async fn a_thousand_unknown_fields_are_ignored() {
-    let service = Service::start().await;
-    let client = service.register_client().await;
-    let unknown_fields = vec![("x", "y"); 1000];
-    let mut fields = vec![("grant_type", "client_credentials")];
-    fields.extend(unknown_fields);
-    assert_eq!(client.post("/oauth/token", &fields).await.status, 200);
-}
-
 /// The body has as many fields as fit into its maximum size.
 #[tokio::test]
 async fn a_body_full_of_unknown_fields_is_parsed() {

@@ -50,25 +50,6 @@ async fn basic_credentials_may_be_form_encoded() {
     }
 }
 
-// RFC 6749, section 2.3.
-#[tokio::test]
-async fn a_client_must_not_authenticate_in_two_ways() {
-    let service = Service::start().await;
-    let client = service.register_client().await;
-    let id = client.id.as_str();
-    let secret = client.secret.as_str();
-    let header = basic_header(&format!("{id}:{secret}"));
-    for fields in [
-        vec![GRANT, ("client_id", id), ("client_secret", secret)],
-        vec![GRANT, ("client_secret", secret)],
-        vec![GRANT, ("client_id", "other")],
-    ] {
-        let response = request_token(&client, &header, &fields).await;
-        assert_eq!(status_and_error(&response), oauth_error(400, "invalid_request"), "{fields:?}");
-        assert_eq!(response.header("www-authenticate"), "");
-    }
-}
-
 #[tokio::test]
 async fn two_authorization_headers_are_rejected_at_every_endpoint() {
     let service = Service::start().await;

@@ -69,57 +69,6 @@ async fn the_same_scopes_are_granted_again_without_asking() {
 }
 
 #[tokio::test]
-async fn another_site_cannot_choose_an_approved_apps_response_mode() {
-    let (_service, client, mut browser) = start_with_alice().await;
-    let code = client.obtain_code(&mut browser, "alice", &[]).await;
-    expect_token(&client.redeem(&code, &[]).await);
-    for mode in ["fragment", "form_post"] {
-        let page = browser.get(&client.authorize_path(&[("response_mode", mode)])).await;
-        page.assert_page(200, "name=\"decision\"");
-        assert!(!page.text.contains("code="), "{mode}: {page:?}");
-    }
-    let response = browser.get(&client.authorize_path(&[("response_mode", "query")])).await;
-    assert!(response.redirect_parameters(CALLBACK).contains_key("code"));
-}
-
-// RFC 8252, section 8.6.
-#[tokio::test]
-async fn a_program_on_another_port_gets_no_code_without_consent() {
-    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-    let pkce = [
-        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
-        ("code_challenge_method", "S256"),
-    ];
-    let (service, _, mut browser) = start_with_alice().await;
-    let registered_uris = "http://127.0.0.1/cb\ncom.example.app:/cb";
-    let native_client =
-        OAuthClient::register_with(service.anonymous_client(), registered_uris, "read").await;
-    for (first_uri, other_uri) in [
-        ("http://127.0.0.1:5000/cb", "http://127.0.0.1:6666/cb"),
-        ("com.example.app:/cb", "http://127.0.0.1:5001/cb"),
-    ] {
-        let (client, other_client) = (
-            native_client.with_redirect_uri(first_uri),
-            native_client.with_redirect_uri(other_uri),
-        );
-        let code = client.obtain_code(&mut browser, "alice", &pkce).await;
-        let verifier = [("code_verifier", VERIFIER)];
-        assert_eq!(client.redeem(&code, &verifier).await.status, 200);
-        // The same URI with PKCE is approved. Everything else requires consent.
-        assert!(
-            browser
-                .get(&client.authorize_path(&pkce))
-                .await
-                .redirect_parameters(first_uri)
-                .contains_key("code")
-        );
-        browser.get(&client.authorize_path(&[])).await.assert_page(200, "decision");
-        browser.get(&other_client.authorize_path(&pkce)).await.assert_page(200, "decision");
-        browser.get(&other_client.authorize_path(&[])).await.assert_page(200, "decision");
-    }
-}
-
-#[tokio::test]
 async fn the_website_is_shown_only_if_the_response_goes_there() {
     let (service, _, mut browser) = start_with_alice().await;
     let page = browser.get("/oauth/sign_in").await;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::oauth_client::{expect_token, oauth_error, status_and_error};
 use crate::support::service::config_with;
-use crate::support::{OAuthClient, Service};
+use crate::support::Service;
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
@@ -36,82 +36,6 @@ async fn an_app_tokens_scope_defaults_to_read() {
     // Parameters of other grant types are ignored.
     let fields = [GRANT, ("redirect_uri", "nowhere"), ("code", "x"), ("code_verifier", "x")];
     assert_eq!(client.post("/oauth/token", &fields).await.status, 200);
-}
-
-#[tokio::test]
-async fn an_app_token_has_only_registered_scopes() {
-    let service = Service::start().await;
-    let registered_scopes = "read write:statuses admin:read";
-    let client = OAuthClient::register_with(
-        service.anonymous_client(),
-        "https://a.example/",
-        registered_scopes,
-    )
-    .await;
-    for scope in ["read", "read:accounts", "write:statuses read:lists"] {
-        let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
-        assert_eq!((response.status, &response.json()["scope"]), (200, &json!(scope)));
-    }
-    for scope in
-        ["write", "push", "read write", "nope", "READ", "read  push", "\"read\"", "admin:read"]
-    {
-        let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
-        assert_eq!(status_and_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
-        assert_eq!(response.header("www-authenticate"), "");
-    }
-    let response = client.post("/oauth/token", &[GRANT, ("scope[]", "read")]).await;
-    assert_eq!(status_and_error(&response), oauth_error(400, "invalid_request"));
-    let client_without_read =
-        OAuthClient::register_with(service.anonymous_client(), "https://a.example/", "push").await;
-    let response = client_without_read.post("/oauth/token", &[GRANT]).await;
-    assert_eq!(
-        status_and_error(&response),
-        oauth_error(400, "invalid_scope"),
-        "read was not registered"
-    );
-}
-
-#[tokio::test]
-async fn request_errors_precede_client_authentication_errors() {
-    let service = Service::start().await;
-    let client = service.register_client().await;
-    let code_grant = ("grant_type", "authorization_code");
-    for (fields, error, description) in [
-        (vec![], "invalid_request", "Missing required parameter: grant_type."),
-        (vec![("grant_type", "")], "invalid_request", "Missing required parameter: grant_type."),
-        (
-            vec![GRANT, GRANT],
-            "invalid_request",
-            "The parameter grant_type was sent more than once.",
-        ),
-        (vec![code_grant], "invalid_request", "Missing required parameter: code."),
-        (
-            vec![code_grant, ("code", "x")],
-            "invalid_request",
-            "Missing required parameter: redirect_uri.",
-        ),
-        (
-            vec![GRANT, ("scope", "read"), ("scope", "read")],
-            "invalid_request",
-            "The parameter scope was sent more than once.",
-        ),
-    ] {
-        let response = client.post("/oauth/token", &fields).await;
-        let body = json!({ "error": error, "error_description": description });
-        assert_eq!((response.status, response.json()), (400, body), "{fields:?}");
-        assert_eq!(response.header("www-authenticate"), "");
-        assert_eq!(response.header("cache-control"), "no-store");
-    }
-    for grant_type in
-        ["password", "refresh_token", "implicit", "urn:ietf:params:oauth:grant-type:jwt-bearer"]
-    {
-        let response = client.post("/oauth/token", &[("grant_type", grant_type)]).await;
-        assert_eq!(
-            status_and_error(&response),
-            oauth_error(400, "unsupported_grant_type"),
-            "{grant_type}"
-        );
-    }
 }
 
 // RFC 6749, section 2.3.1: credentials must not be in the URL.
