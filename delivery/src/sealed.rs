@@ -1,5 +1,5 @@
-//! Encryption of the receivers' secrets, the content of messages and the private VAPID keys in the
-//! database with the sealing key. A sealed value can be opened only for its own row.
+//! Encryption of the receivers' secrets and the content of messages in the database with the sealing
+//! key. A sealed value can be opened only for its own row.
 
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::Message;
@@ -46,27 +46,12 @@ pub fn open_message(
     parse_json(&json.ok_or(AttemptError::MessageSealingKey)?)
 }
 
-/// Seals the PKCS #8 document of a VAPID key.
-pub(crate) fn seal_vapid_key(key: &SealingKey, public_key: &str, document: &[u8]) -> String {
-    key.seal(&vapid_context(public_key), document)
-}
-
-/// Opens the PKCS #8 document of a VAPID key; `None` if it was sealed with a different
-/// sealing key.
-pub(crate) fn open_vapid_key(key: &SealingKey, public_key: &str, sealed: &str) -> Option<Vec<u8>> {
-    key.open(&vapid_context(public_key), sealed)
-}
-
 fn receiver_context(account_id: i64, receiver_id: i64) -> String {
     format!("receiver {account_id} {receiver_id}")
 }
 
 fn message_context(message_id: &str) -> String {
     format!("message {message_id}")
-}
-
-fn vapid_context(public_key: &str) -> String {
-    format!("vapid {public_key}")
 }
 
 fn seal_json(key: &SealingKey, context: &str, value: &impl Serialize) -> String {

@@ -1,17 +1,16 @@
 //! The VAPID keys of this installation, and the tokens that they sign.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{Store, StoreError, VapidKeyRow, WriteOutcome};
+use belfry_store::{AddKeyError, KeyPurpose, SigningKeys, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::sealed::{open_vapid_key, seal_vapid_key};
-use crate::web_push::vapid::{TOKEN_LIFETIME, VapidKey, VapidKeyError, VapidToken};
+use crate::web_push::vapid::{TOKEN_LIFETIME, VapidToken};
 
 /// Remaining lifetime of a token in use: long enough that it is still valid when a message arrives,
 /// and not longer than that of a new one, which it would be after a jump of the clock.
@@ -23,18 +22,9 @@ const MAX_TOKENS: usize = 10_000;
 pub struct VapidKeys {
     /// A `mailto:` or `https:` URL of the operator.
     contact: String,
-    opened: RwLock<OpenedKeys>,
+    opened: RwLock<SigningKeys>,
     /// Tokens by origin and public key.
     tokens: Mutex<HashMap<(String, String), Arc<VapidToken>>>,
-}
-
-/// The keys in the database, opened with the sealing key.
-struct OpenedKeys {
-    keys: BTreeMap<String, VapidKey>,
-    /// The public key for clients that subscribe now.
-    newest: String,
-    /// The public keys that were sealed with a different sealing key.
-    lost: BTreeSet<String>,
 }
 
 /// The reason why the keys cannot be loaded or created.
@@ -45,7 +35,7 @@ pub enum LoadKeysError {
     Store(#[from] StoreError),
     /// A new key cannot be created.
     #[error(transparent)]
-    Key(#[from] VapidKeyError),
+    Add(#[from] AddKeyError),
     /// The newest key was sealed with a different sealing key.
     #[error(
         "the newest VAPID key in the database was sealed with a different sealing key: put that key \
@@ -53,22 +43,6 @@ pub enum LoadKeysError {
          `belfry push key new --replace-lost-key`"
     )]
     SealedElsewhere,
-}
-
-impl OpenedKeys {
-    /// Opens the keys in `rows`; `None` if the newest one cannot be opened.
-    fn open(rows: Vec<VapidKeyRow>, sealing_key: &SealingKey) -> Option<Self> {
-        let newest = rows.last()?.public_key.clone();
-        let mut keys = BTreeMap::new();
-        let mut lost = BTreeSet::new();
-        for row in rows {
-            match open_key(sealing_key, &row) {
-                Some(key) => drop(keys.insert(row.public_key, key)),
-                None => drop(lost.insert(row.public_key)),
-            }
-        }
-        keys.contains_key(&newest).then_some(Self { keys, newest, lost })
-    }
 }
 
 impl VapidKeys {
@@ -81,9 +55,9 @@ impl VapidKeys {
     ) -> Result<Self, LoadKeysError> {
         // The second iteration reads the key that this or another node has just added.
         for _ in 0..2 {
-            let rows = store.vapid_keys().await?;
+            let rows = store.signing_keys(KeyPurpose::VAPID).await?;
             let is_empty = rows.is_empty();
-            if let Some(opened) = OpenedKeys::open(rows, sealing_key) {
+            if let Some(opened) = SigningKeys::open(rows, KeyPurpose::VAPID, sealing_key) {
                 return Ok(Self {
                     contact: contact.to_owned(),
                     opened: RwLock::new(opened),
@@ -94,7 +68,7 @@ impl VapidKeys {
                 break;
             }
             let events = NewAuditEvent::for_server(now, AuditKind::VapidKeyAdd).into();
-            add_key(store, &events, sealing_key, None, now).await?;
+            store.create_signing_key(&events, KeyPurpose::VAPID, sealing_key, None, now).await?;
         }
         Err(LoadKeysError::SealedElsewhere)
     }
@@ -106,8 +80,9 @@ impl VapidKeys {
         store: &Store,
         sealing_key: &SealingKey,
     ) -> Result<(), LoadKeysError> {
-        let rows = store.vapid_keys().await?;
-        let opened = OpenedKeys::open(rows, sealing_key).ok_or(LoadKeysError::SealedElsewhere)?;
+        let rows = store.signing_keys(KeyPurpose::VAPID).await?;
+        let opened = SigningKeys::open(rows, KeyPurpose::VAPID, sealing_key)
+            .ok_or(LoadKeysError::SealedElsewhere)?;
         *self.opened.write().unwrap_or_else(PoisonError::into_inner) = opened;
         Ok(())
     }
@@ -145,7 +120,8 @@ impl VapidKeys {
                 AttemptError::VapidKeyUnknown
             });
         };
-        let token = key.sign(origin, &self.contact, now).map_err(|_| AttemptError::Encryption)?;
+        let token = VapidToken::sign(key, origin, &self.contact, now)
+            .map_err(|_| AttemptError::Encryption)?;
         if tokens.len() >= MAX_TOKENS {
             tokens.clear();
         }
@@ -154,49 +130,26 @@ impl VapidKeys {
         Ok(token)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, OpenedKeys> {
+    fn read(&self) -> RwLockReadGuard<'_, SigningKeys> {
         self.opened.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns whether a private key can be opened with this sealing key.
-pub fn is_readable(sealing_key: &SealingKey, row: &VapidKeyRow) -> bool {
-    open_key(sealing_key, row).is_some()
-}
-
-fn open_key(sealing_key: &SealingKey, row: &VapidKeyRow) -> Option<VapidKey> {
-    let document = open_vapid_key(sealing_key, &row.public_key, &row.private_key)?;
-    VapidKey::from_pkcs8(&document).ok()
-}
-
-/// Adds a new key, which replaces `replaced_key` as the newest. Existing receivers keep their key.
-/// Returns its public key; `None` if another node has already replaced `replaced_key`.
-pub async fn add_key(
-    store: &Store,
-    events: &NewAuditEvents,
-    sealing_key: &SealingKey,
-    replaced_key: Option<&str>,
-    now: Timestamp,
-) -> Result<Option<String>, LoadKeysError> {
-    let document = VapidKey::generate_pkcs8()?;
-    let public_key = VapidKey::from_pkcs8(&document)?.public_key().to_owned();
-    let private_key = seal_vapid_key(sealing_key, &public_key, &document);
-    let key = VapidKeyRow { public_key, private_key };
-    let outcome = store.add_vapid_key(events, &key, replaced_key, now).await?;
-    Ok((outcome == WriteOutcome::Written).then_some(key.public_key))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use belfry_runtime::jwt::SigningKey;
+
     use super::*;
 
     const HOUR: i64 = 3600;
 
     #[test]
     fn a_token_is_reused_for_its_origin_until_an_hour_before_its_end() {
-        let key = VapidKey::from_pkcs8(&VapidKey::generate_pkcs8().unwrap()).unwrap();
+        let key = SigningKey::from_pkcs8(&SigningKey::generate_pkcs8().unwrap()).unwrap();
         let public_key = key.public_key().to_owned();
-        let opened = OpenedKeys {
+        let opened = SigningKeys {
             keys: BTreeMap::from([(public_key.clone(), key)]),
             newest: public_key.clone(),
             lost: BTreeSet::new(),

@@ -213,7 +213,6 @@ fn windows<'a>(
     buckets.iter().map(|bucket| bucket.limit).zip(states.iter().map(window)).collect()
 }
 
-/// The state of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineState {
     /// The current location of the counters.

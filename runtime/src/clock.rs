@@ -4,11 +4,9 @@ use jiff::Timestamp;
 
 /// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

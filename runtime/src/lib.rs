@@ -1,5 +1,5 @@
 //! Process-level parts that several crates need: the clock, randomness, the sealing key, durations
-//! in settings, the log throttle, supervised tasks, errors about files, certificate checks, and
+//! in settings, signed tokens, the log throttle, supervised tasks, errors about files, certificate checks, and
 //! metrics.
 
 /// Checks of the certificates that other servers present.
@@ -10,6 +10,7 @@ pub mod certificate {
 pub mod clock;
 pub mod duration;
 pub mod file_access;
+pub mod jwt;
 pub mod log_throttle;
 pub mod metrics;
 pub mod random;

@@ -161,7 +161,6 @@ impl TaskRun {
 pub struct Tasks(Mutex<Vec<Task>>);
 
 impl Tasks {
-    /// Adds a task.
     pub fn add(&self, task: Task) {
         self.lock().push(task);
     }

@@ -22,7 +22,7 @@ use belfry_runtime::clock::Clock;
 use belfry_runtime::file_access::describe_file_error;
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{Database, Store, StoreError, StoredReceiver};
+use belfry_store::{Database, KeyPurpose, Store, StoreError, StoredReceiver};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
@@ -82,7 +82,7 @@ impl Delivery {
         };
         let is_sqlite = matches!(config.database(), Database::Sqlite(_));
         // A new sealing key would make the stored secrets unreadable for good.
-        let has_sealed_rows = !store.vapid_keys().await?.is_empty();
+        let has_sealed_rows = !store.signing_keys(KeyPurpose::VAPID).await?.is_empty();
         let sealing_key =
             load_sealing_key(&key_path, is_sqlite && !has_sealed_rows).map_err(|error| {
                 match (has_sealed_rows, key_path.try_exists()) {

@@ -15,6 +15,7 @@ mod oauth;
 mod push;
 mod retention;
 mod rules;
+mod signing_keys;
 mod store;
 #[cfg(feature = "test-support")]
 pub mod test_support;
@@ -50,10 +51,10 @@ pub use self::push::deliveries::{
 pub use self::push::lanes::Lane;
 pub use self::push::receiver_list::{ListedReceiver, ReceiverOwner};
 pub use self::push::receivers::{MAX_RECEIVERS, NewReceiver, SetReceiverOutcome, StoredReceiver};
-pub use self::push::vapid_keys::{VapidKeyRow, VapidKeyUse};
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rules::writes::{RuleWriteError, RuleWriter};
 pub use self::rules::{RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument};
+pub use self::signing_keys::{AddKeyError, KeyPurpose, SigningKeyRow, SigningKeys, VapidKeyUse};
 
 pub use self::engine::options::{Access, Options};
 pub use self::error::StoreError;

@@ -4,4 +4,3 @@ pub(crate) mod deliveries;
 pub(crate) mod lanes;
 pub(crate) mod receiver_list;
 pub(crate) mod receivers;
-pub(crate) mod vapid_keys;

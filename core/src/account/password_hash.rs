@@ -11,7 +11,6 @@ use thiserror::Error;
 
 /// Maximum bcrypt cost: 2 to the power of 14 rounds, about a second.
 pub const MAX_BCRYPT_COST: u32 = 14;
-/// Maximum Argon2 memory, in KiB.
 pub const MAX_ARGON2_MEMORY_KIB: u32 = 128 * 1024;
 /// Maximum product of Argon2's memory in KiB and its passes, about a second.
 pub const MAX_ARGON2_MEMORY_PASSES: u32 = 512 * 1024;

@@ -60,7 +60,6 @@ pub struct EventCount {
     pub hour: i64,
     /// The common properties of the events.
     pub subject: CountedSubject,
-    /// Number of events.
     pub count: i64,
     /// Time of the earliest event.
     pub first: Timestamp,

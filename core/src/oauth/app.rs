@@ -21,7 +21,6 @@ pub const MAX_URIS_LENGTH: usize = 2000;
 /// A registered app, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
-    /// The database id.
     pub id: i64,
     /// The public identifier in OAuth requests.
     pub client_id: String,
@@ -97,7 +96,6 @@ impl AppDetails {
 /// An app registration request, not yet validated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AppRegistration {
-    /// The app name.
     pub client_name: String,
     /// Redirect URIs. Each string may contain several, separated by whitespace.
     pub redirect_uris: Vec<String>,

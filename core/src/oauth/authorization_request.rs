@@ -41,7 +41,6 @@ pub struct AuthorizationRequest {
 /// The grant that an app requests from a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedGrant {
-    /// The requested scopes.
     pub scopes: Scopes,
     /// The PKCE challenge, if any.
     pub challenge: Option<Sha256Digest>,

@@ -19,11 +19,8 @@ pub struct Token {
     pub scopes: Scopes,
     /// Time at which the token was issued.
     pub created_at: Timestamp,
-    /// Time at which the token expires.
     pub expires_at: Option<Timestamp>,
-    /// Time at which the token was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// Time at which the app was disabled.
     pub app_disabled_at: Option<Timestamp>,
 }
 

@@ -32,7 +32,6 @@ pub(super) enum ScriptMode {
     Release,
 }
 
-/// A counter in Redis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RedisCounter {
     key: String,
@@ -78,7 +77,6 @@ pub(super) struct ScriptRun {
     pub(super) counters: Vec<RedisCounter>,
 }
 
-/// The result of a run.
 #[derive(Debug, Clone)]
 pub(super) struct RunResult {
     /// The window of each counter, before the run.

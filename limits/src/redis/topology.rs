@@ -68,7 +68,6 @@ impl Topology {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BucketGroup {
     pub(super) slot: u16,
-    /// The indices of the buckets.
     pub(super) indices: SmallVec<[usize; 4]>,
     pub(super) counters: Vec<RedisCounter>,
 }

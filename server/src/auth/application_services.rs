@@ -43,7 +43,6 @@ impl ApplicationServices {
         Ok(services)
     }
 
-    /// Returns the application service with this token.
     pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
         if self.0.is_empty() {
             None

@@ -80,7 +80,6 @@ impl Passwords {
             - self.reserved_places.available_permits()
     }
 
-    /// Hashes a new password.
     pub async fn hash(&self, password: Secret) -> Result<String, HashQueueFull> {
         self.run_hash(false, move || {
             let salt: [u8; 16] = random::bytes();

@@ -81,9 +81,7 @@ pub enum RedemptionError {
 /// Issues tokens with one lifetime.
 #[derive(Clone, Copy)]
 pub struct TokenIssuer<'a> {
-    /// The store for the tokens.
     pub store: &'a Store,
-    /// The current time.
     pub now: Timestamp,
     /// The setting `oauth.token_lifetime`; `None` for tokens that do not expire.
     pub lifetime: Option<Duration>,
@@ -114,7 +112,6 @@ impl TokenIssuer<'_> {
         }
     }
 
-    /// Issues an app token.
     pub async fn issue_app_token(
         &self,
         app_id: i64,

@@ -71,7 +71,7 @@ impl Command {
 
 /// Returns whether a backup contains data that only the sealing key can decrypt.
 pub(super) fn contains_sealed_data(manifest: &Manifest) -> bool {
-    let is_sealed = |name: &str| matches!(name, "receivers" | "vapid_keys");
+    let is_sealed = |name: &str| matches!(name, "receivers" | "signing_keys");
     manifest.tables.iter().any(|table| is_sealed(&table.name) && table.row_count > 0)
 }
 

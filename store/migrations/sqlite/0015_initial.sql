@@ -222,10 +222,11 @@ create table grants (
 
 create index grants_of_app on grants (app_id);
 
--- The key pairs by which push services recognise this server (VAPID). The newest one is used for
--- new receivers; the others remain for the receivers that were registered with them.
-create table vapid_keys (
+-- Key pairs that sign tokens. The newest one of a purpose signs; VAPID keys remain for the receivers
+-- that were registered with them.
+create table signing_keys (
     public_key  text   not null primary key, -- base64url
+    purpose     text   not null,             -- vapid: push services recognise this server by it
     private_key text   not null,             -- PKCS #8, sealed
     created_at  bigint not null
 ) without rowid;

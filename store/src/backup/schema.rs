@@ -119,8 +119,8 @@ mod tests {
             "reserved_names",
             "rulesets",
             "sessions",
+            "signing_keys",
             "tokens",
-            "vapid_keys",
         ];
         assert_eq!(table_names, expected);
         assert_eq!(schema.all_tables.len(), expected.len() + VOLATILE_TABLES.len());

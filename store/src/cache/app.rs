@@ -11,12 +11,10 @@ use jiff::Timestamp;
 use super::entry::{ARC_OVERHEAD, CacheValue};
 use super::subjects::CacheSubject;
 
-/// A stored app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredApp {
     /// The app as it was registered.
     pub app: App,
-    /// The client secrets.
     pub secrets: ClientSecrets,
     /// The registration time.
     pub created_at: Timestamp,
@@ -25,7 +23,6 @@ pub struct StoredApp {
     pub retained_at: Option<Timestamp>,
     /// Time of the last use, to the hour.
     pub last_used_at: Option<Timestamp>,
-    /// Time at which it was disabled.
     pub disabled_at: Option<Timestamp>,
 }
 

@@ -4,7 +4,6 @@ use quick_cache::Weighter;
 
 use super::subjects::{CacheSubject, Slots};
 
-/// A value in the cache.
 pub(crate) trait CacheValue<K> {
     /// Returns the subjects whose invalidation makes the value stale. A value with only one subject
     /// returns it twice.

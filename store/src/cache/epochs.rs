@@ -16,7 +16,6 @@ pub(crate) enum Phase {
 /// The state of the cache when a read began.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadEpoch {
-    /// The epoch of the key.
     pub(crate) key_epoch: Epoch,
     /// Number of the last invalidation of an account or app.
     pub(crate) invalidation_number: u64,

@@ -5,7 +5,6 @@ use belfry_core::secret::LookupKey;
 /// The entries that a write made stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invalidation {
-    /// One token.
     Token(LookupKey),
     /// One account's rulesets.
     Rules(i64),

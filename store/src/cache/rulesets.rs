@@ -26,7 +26,6 @@ struct DocumentSet {
     response: OnceLock<Bytes>,
 }
 
-/// A stored document and its version.
 #[derive(Debug, Clone)]
 pub(crate) struct VersionedDocument {
     pub(crate) document: RuleDocument,
@@ -121,7 +120,6 @@ impl StoredRulesets {
         self.0.as_ref()?.next_expiry
     }
 
-    /// Returns whether one of the rules has expired.
     pub(crate) fn has_expired_rule(&self, now: Timestamp) -> bool {
         self.next_expiry().is_some_and(|expiry| expiry.is_reached(now))
     }

@@ -45,7 +45,6 @@ impl Default for SubjectSlots {
 }
 
 impl SubjectSlots {
-    /// Returns the number of the last invalidation.
     pub(crate) fn last_invalidation_number(&self) -> u64 {
         self.last_invalidation_number.load(SeqCst)
     }

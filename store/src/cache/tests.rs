@@ -106,7 +106,6 @@ fn nothing_is_cached_for_a_key_that_is_being_written() {
     }
 }
 
-/// Caches a token of an account and an app, and returns its lookup key.
 fn cache_token(cache: &Cache, account: i64, app_id: i64) -> LookupKey {
     let (secret, token) = new_token(account * 10 + app_id);
     let account = token.account.map(|owner| TokenAccount { id: account, ..owner });

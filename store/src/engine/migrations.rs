@@ -121,7 +121,6 @@ pub(crate) fn index_name(statement: &str) -> Option<&str> {
     statement.strip_prefix("create index ")?.split(' ').next()
 }
 
-/// The schema version of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SchemaVersion {
     /// Number of the newest migration; 0 without a schema.

@@ -34,7 +34,6 @@ pub struct Options {
     pub access: Access,
 }
 
-/// The access of a store to its database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Access {
     /// It may read and write.

@@ -44,7 +44,6 @@ use crate::metrics::{SqliteMetrics, families};
 /// is checkpointing the WAL.
 pub(crate) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
-/// A SQLite database.
 pub(crate) struct Sqlite {
     /// `None` only during drop.
     queues: Option<Queues>,
@@ -207,7 +206,6 @@ pub(crate) fn store_error(connection: &Connection, error: &rusqlite::Error) -> S
     }
 }
 
-/// Runs one statement.
 pub(crate) fn run_statement(
     connection: &Connection,
     statement: &Statement,

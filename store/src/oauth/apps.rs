@@ -20,7 +20,6 @@ use crate::store::{Change, EnabledState, Store, WriteOutcome};
 /// A summary of an app's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppTokens {
-    /// Number of valid tokens.
     pub valid_count: i64,
     /// The issue time of the newest stored token.
     pub last_issued_at: Option<Timestamp>,
@@ -28,17 +27,14 @@ pub struct AppTokens {
 
 from_row!(AppTokens { valid_count, last_issued_at });
 
-/// The outcome of adding an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum AddAppOutcome {
-    /// The app was added.
     Added,
     /// Its id or client id is taken.
     IdTaken,
 }
 
-/// Filters for an app list.
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
     /// Only apps in this state.
@@ -82,7 +78,6 @@ impl FromRow for StoredApp {
 }
 
 impl Store {
-    /// Adds an app.
     pub async fn add_app(
         &self,
         events: &NewAuditEvents,

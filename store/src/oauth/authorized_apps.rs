@@ -14,9 +14,7 @@ use crate::store::{Change, Store};
 /// An enabled app with an active grant from an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizedApp {
-    /// The app id.
     pub app_id: i64,
-    /// The client id.
     pub client_id: String,
     /// The party that registered it.
     pub registered_by: Registrar,

@@ -16,7 +16,6 @@ use crate::store::event_source::event_source_for;
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, Store, to_json};
 
-/// A stored code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCode {
     /// The user's grant.
@@ -34,7 +33,6 @@ pub struct StoredCode {
 pub struct Consent {
     /// The user's session.
     pub session: LookupKey,
-    /// Time of the consent.
     pub at: Timestamp,
     /// True if the consent is implied, because the app already has access; otherwise the user
     /// consented on the page.
@@ -44,7 +42,6 @@ pub struct Consent {
 /// The outcome of issuing a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeOutcome {
-    /// The code was issued.
     Issued,
     /// The session has ended, the app no longer has the access that implied consent, or the app or
     /// the account was disabled or deleted.

@@ -20,9 +20,7 @@ pub struct StoredRequest {
     pub browser_cookie: HashedSecret,
     /// The account that signed in for it.
     pub account_id: Option<i64>,
-    /// The request parameters.
     pub parameters: Pairs,
-    /// The expiry time.
     pub expires_at: Timestamp,
 }
 

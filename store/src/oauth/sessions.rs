@@ -13,7 +13,6 @@ use crate::store::event_source::{event_source, event_source_for};
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, SignInOutcome, Store, WriteOutcome};
 
-/// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// The signed-in account.
@@ -26,7 +25,6 @@ pub struct Session {
     pub created_at: Timestamp,
     /// Time of the last use.
     pub seen_at: Timestamp,
-    /// The expiry time.
     pub expires_at: Timestamp,
     /// The language chosen at sign-in.
     pub lang: Option<String>,
@@ -69,7 +67,6 @@ pub struct AccountSession {
     pub created_at: Timestamp,
     /// Time of the last use, to the minute.
     pub seen_at: Timestamp,
-    /// The expiry time.
     pub expires_at: Timestamp,
     /// The browser from which the account signed in.
     pub browser: UserAgent,

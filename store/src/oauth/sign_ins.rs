@@ -11,13 +11,11 @@ use crate::store::{Change, SignInOutcome, Store};
 /// A sign-in after the first factor, such as the password. It is not a session: it gives no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingSignIn {
-    /// The account that signs in.
     pub account_id: i64,
     /// The account's credential version when the first factor was verified.
     pub credential_version: i64,
     /// The methods that the person has used so far.
     pub methods: AuthenticationMethods,
-    /// The expiry time.
     pub expires_at: Timestamp,
 }
 

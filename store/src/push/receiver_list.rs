@@ -12,7 +12,6 @@ use crate::store::Store;
 /// A receiver with the names of its account and app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedReceiver {
-    /// The receiver.
     pub receiver: StoredReceiver,
     /// The name of the account.
     pub account: String,
@@ -56,7 +55,6 @@ impl ListedReceiver {
         web_host(&self.receiver.origin).unwrap_or_default()
     }
 
-    /// Returns the state.
     pub fn state(&self) -> ReceiverState {
         if !self.is_live {
             ReceiverState::Ended
@@ -73,7 +71,6 @@ impl ListedReceiver {
 /// The account of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiverOwner {
-    /// The id of the account.
     pub account_id: i64,
     /// The name of the account.
     pub account: String,

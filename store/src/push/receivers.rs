@@ -13,7 +13,6 @@ use crate::engine::{CHUNK_LEN, FromRow, Row, list_sql, read_known_rows, sql};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// A stored receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredReceiver {
     /// The account that it belongs to.

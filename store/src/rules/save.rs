@@ -29,18 +29,15 @@ pub struct SerializedDocument {
 }
 
 impl SerializedDocument {
-    /// Serializes a document.
     pub fn new(document: RuleDocument) -> Self {
         let text = if document.is_empty() { String::new() } else { document.to_text() };
         Self { document, text }
     }
 
-    /// Returns the scope of the document.
     pub(crate) fn scope(&self) -> &RuleScope {
         self.document.scope()
     }
 
-    /// Returns the stored text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -66,7 +66,6 @@ pub struct RuleWriter {
 
 struct QueuedChange {
     extent: ChangeExtent,
-    /// Time of the change.
     now: Timestamp,
     change: RuleChange,
     reply: oneshot::Sender<RuleWriteResult>,

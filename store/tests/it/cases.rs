@@ -22,9 +22,9 @@ pub(super) mod retention;
 pub(super) mod rule_writes;
 pub(super) mod rulesets;
 pub(super) mod sessions;
+pub(super) mod signing_keys;
 pub(super) mod timed_rules;
 pub(super) mod tokens;
-pub(super) mod vapid_keys;
 pub(super) mod whole;
 
 use std::future::Future;

@@ -22,7 +22,7 @@ mod tls;
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, claims, codes,
     deletion, deliveries, excess, grants, last_use, overlapping_reads, push_retention, receivers,
-    requests, retention, rule_writes, rulesets, sessions, timed_rules, tokens, vapid_keys, whole,
+    requests, retention, rule_writes, rulesets, sessions, signing_keys, timed_rules, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -255,9 +255,9 @@ conformance! {
         receivers_of_many_accounts_are_read_together,
         receivers_are_listed_page_by_page_with_their_account_and_app,
     }
-    vapid_keys::{
-        a_vapid_key_is_added_only_if_it_replaces_the_newest,
-        only_one_of_several_concurrent_vapid_keys_is_added,
+    signing_keys::{
+        a_signing_key_is_added_only_if_it_replaces_the_newest_of_its_purpose,
+        only_one_of_several_concurrent_signing_keys_is_added,
         the_receivers_of_each_vapid_key_are_counted,
     }
     deliveries::{

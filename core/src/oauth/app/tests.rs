@@ -7,7 +7,6 @@ use crate::oauth::client::Registrar;
 use crate::oauth::issuer_policy::MASTODON;
 use crate::oauth::redirect::OOB;
 
-/// Returns a valid registration.
 fn valid() -> AppRegistration {
     AppRegistration {
         client_name: "Tusky".into(),

@@ -3,11 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use belfry_delivery::vapid_keys::is_readable;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::file_access::describe_file_error;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{Access, Database, Options, SchemaPolicy, Store, VapidKeyUse};
+use belfry_store::{Access, Database, KeyPurpose, Options, SchemaPolicy, Store, VapidKeyUse};
 use tokio::time::timeout;
 
 use super::engines::DATABASE_TIMEOUT;
@@ -60,7 +59,7 @@ fn check_sealing_key(path: &Path, is_sqlite: bool, keys: &[VapidKeyUse], report:
             return report.fail("sealing key", problem, "");
         }
     };
-    let is_lost = |row: &&VapidKeyUse| !is_readable(&sealing_key, &row.key);
+    let is_lost = |row: &&VapidKeyUse| row.key.open(KeyPurpose::VAPID, &sealing_key).is_none();
     let lost_keys: Vec<&VapidKeyUse> = keys.iter().filter(is_lost).collect();
     let receiver_count: i64 = lost_keys.iter().map(|row| row.receivers).sum();
     if keys.last().is_some_and(|row| is_lost(&row)) {

@@ -1,9 +1,8 @@
 //! `belfry push key`
 
 use belfry_core::audit::AuditKind;
-use belfry_delivery::vapid_keys::{add_key, is_readable};
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{Store, StoreError, StoredReceiver, VapidKeyUse};
+use belfry_store::{KeyPurpose, SigningKeyRow, Store, StoreError, StoredReceiver, VapidKeyUse};
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde_json::json;
@@ -48,28 +47,28 @@ async fn add_new_key(
     replace_lost_key: bool,
     now: Timestamp,
 ) -> Result<(), CliError> {
-    let keys = store.vapid_keys().await?;
+    let keys = store.signing_keys(KeyPurpose::VAPID).await?;
     let newest_key = keys.last();
+    let is_readable = |key: &SigningKeyRow| key.open(KeyPurpose::VAPID, sealing_key).is_some();
     // A node does not start if it cannot decrypt the newest key. A key that is sealed with the wrong
     // sealing key would stop the nodes that have the right one.
-    if !replace_lost_key && newest_key.is_some_and(|key| !is_readable(sealing_key, key)) {
+    if !replace_lost_key && newest_key.is_some_and(|key| !is_readable(key)) {
         return Err("the newest VAPID key was sealed with a different sealing key: check \
                     secret_key_file; if that sealing key is lost, add --replace-lost-key"
             .into());
     }
     let replaced_key = newest_key.map(|key| key.public_key.as_str());
     let events = command_events(now, AuditKind::VapidKeyAdd);
-    let added_key = add_key(store, &events, sealing_key, replaced_key, now).await?;
+    let added_key = store
+        .create_signing_key(&events, KeyPurpose::VAPID, sealing_key, replaced_key, now)
+        .await?;
     let added_key = added_key.ok_or(
         "a different process added a key in the meantime; run `belfry push list --keys`, and repeat \
          the command if you need one more",
     )?;
     let effect = if replace_lost_key {
-        let lost_keys: Vec<String> = keys
-            .into_iter()
-            .filter(|key| !is_readable(sealing_key, key))
-            .map(|key| key.public_key)
-            .collect();
+        let lost_keys: Vec<String> =
+            keys.into_iter().filter(|key| !is_readable(key)).map(|key| key.public_key).collect();
         let count = remove_receivers(store, &lost_keys, now).await?;
         let receivers = format_count(count, "receivers");
         format!("{receivers} removed, whose clients must subscribe again")
@@ -111,9 +110,10 @@ pub(super) async fn list_keys(store: &Store, config: &Config, json: bool) -> Res
     let sealing_key = &read_sealing_key(config)?;
     let keys = store.vapid_key_uses().await?;
     let newest_key = keys.last().map(|row| row.key.public_key.as_str());
+    let is_readable = |key: &SigningKeyRow| key.open(KeyPurpose::VAPID, sealing_key).is_some();
     let state = |row: &VapidKeyUse| {
         let is_newest = newest_key == Some(&row.key.public_key);
-        match (is_newest, is_readable(sealing_key, &row.key)) {
+        match (is_newest, is_readable(&row.key)) {
             (true, true) => "newest",
             // Running servers that have its sealing key still give it to clients.
             (true, false) => "newest, unreadable",

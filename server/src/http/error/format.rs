@@ -20,7 +20,6 @@ pub(crate) enum ErrorFormat {
 }
 
 impl ErrorFormat {
-    /// Returns an error response in this format.
     pub(super) fn error_response(
         self,
         status: StatusCode,

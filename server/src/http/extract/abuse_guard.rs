@@ -75,7 +75,6 @@ impl AbuseGuard {
         let _ = self.apply_limits_for_app(app, &limits, CountMode::Charge, &buckets).await;
     }
 
-    /// Counts an app registration.
     pub async fn count_app_registration(&self) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
         self.apply_limits(

@@ -91,7 +91,6 @@ impl Client {
         client
     }
 
-    /// Returns the token, if it is valid.
     pub(crate) fn valid_token(&self) -> Option<&Token> {
         match &self.credential {
             Credential::Token(_, token) => token.check_validity(self.now).is_ok().then_some(token),

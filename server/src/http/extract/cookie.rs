@@ -36,7 +36,6 @@ impl Cookie {
         }
     }
 
-    /// Returns the secret in the cookie.
     pub(crate) fn read_secret(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<SplitToken> {
         SplitToken::parse(self.value(headers, base_url)?)
     }

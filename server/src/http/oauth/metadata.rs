@@ -10,7 +10,6 @@ use crate::config::RegistrationPolicy;
 use crate::http::json::constant_route;
 use crate::paths;
 
-/// Returns the metadata route.
 pub(crate) fn metadata_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let base_url = state.base_url.to_string();
     let documentation_url = match &state.config.oauth.documentation_url {

@@ -4,9 +4,8 @@ use axum::http::StatusCode;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::{Protocol, ReceiverSecrets};
 use belfry_delivery::sealed::seal_secrets;
-use belfry_delivery::vapid_keys::add_key;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{NewReceiver, StoredReceiver};
+use belfry_store::{KeyPurpose, NewReceiver, StoredReceiver};
 use serde_json::Value;
 
 use super::{DeliveringService, SUBSCRIPTION};
@@ -20,13 +19,15 @@ impl DeliveringService {
     /// Adds a VAPID key that the server does not know yet. Returns its public key.
     async fn add_vapid_key(&self) -> String {
         let store = self.service.store();
-        let newest = store.vapid_keys().await.unwrap().pop().unwrap().public_key;
+        let newest = store.signing_keys(KeyPurpose::VAPID).await.unwrap().pop().unwrap().public_key;
         // Keys are in the order of their creation, in seconds.
         self.service.clock.advance(1);
         let now = self.service.now();
         let events = any_events();
         let sealing_key = self.sealing_key();
-        add_key(store, &events, &sealing_key, Some(&newest), now).await.unwrap().unwrap()
+        let purpose = KeyPurpose::VAPID;
+        let added = store.create_signing_key(&events, purpose, &sealing_key, Some(&newest), now);
+        added.await.unwrap().unwrap()
     }
 
     async fn reload_keys(&self) {

@@ -17,7 +17,6 @@ use super::hosts::{ConnectionDriver, Hosts, Primary};
 use super::server_state::is_unreplicated_commit;
 use crate::error::StoreError;
 
-/// A pooled connection.
 pub(super) struct PooledConnection {
     client: ClientWrapper,
     pub(super) primary: Primary,

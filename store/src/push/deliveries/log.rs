@@ -59,7 +59,6 @@ pub struct LoggedDelivery {
     pub event_id: String,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
-    /// Time at which it was stored.
     pub created_at: Timestamp,
     /// Time after which it is not sent.
     pub expires_at: Timestamp,
@@ -73,7 +72,6 @@ pub struct LoggedDelivery {
     pub status: Option<i64>,
     /// Why the last attempt failed.
     pub error: Option<AttemptError>,
-    /// Time at which it finished.
     pub finished_at: Option<Timestamp>,
 }
 
@@ -103,7 +101,6 @@ pub struct QueueStatus {
 /// A lane with many waiting deliveries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneBacklog {
-    /// The origin.
     pub origin: String,
     /// Number of waiting deliveries.
     pub waiting: i64,

@@ -47,7 +47,6 @@ pub struct NewReceiver {
 /// The outcome of registering a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetReceiverOutcome {
-    /// It was added.
     Added,
     /// It has replaced the account's receiver with the same app id and push key.
     Replaced,
