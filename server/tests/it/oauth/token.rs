@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
+use crate::support::Service;
 use crate::support::oauth_client::{expect_token, oauth_error, status_and_error};
 use crate::support::service::config_with;
-use crate::support::Service;
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
