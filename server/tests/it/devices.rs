@@ -265,7 +265,7 @@ async fn the_number_of_tests_is_limited() {
     }
     let response = press(&mut browser, "test", None).await;
     response.assert_page(429, "Too many attempts. Please try again in one minute.");
-    assert!(response.text.contains("Latest deliveries"), "{response:?}");
+    assert!(response.text.contains("Latest tests"), "{response:?}");
     assert!((1..=60).contains(&response.header("retry-after").parse().unwrap()), "{response:?}");
     push_service.wait_for(5).await;
     let mut bob = sign_in(&fixture, "bob").await;

@@ -8,15 +8,12 @@ use axum::response::Response;
 use belfry_core::account::{DELETION_DELAY, check_email, check_password};
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::form::{Pairs, last_value};
-use belfry_core::limits::CountMode;
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{LookupKey, Secret};
-use belfry_store::{Account, AccountUpdateOutcome, StoreError, WriteOutcome};
+use belfry_store::{Account, AccountUpdateOutcome, WriteOutcome};
 
 pub(crate) use self::data::download_data;
-use crate::auth::authentication::{
-    AuthenticationError, AuthenticationProof, Guess, GuessGuard, VerifyError,
-};
+use crate::auth::authentication::{AuthenticationError, AuthenticationProof, Guess, VerifyError};
 use crate::http::error::{PageError, SubmitError, security_status};
 use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::PageForm;
@@ -121,17 +118,11 @@ async fn submit_password_form(
         }
         return Err(SubmitError::Rejected(errors));
     }
-    let result = match confirm_password(session, guard, account, current_password, kind).await {
-        Ok(proof) => replace_password(session, &proof.account, new_password.clone()).await,
-        Err(error) => Err(error),
-    };
-    match result {
-        // A double submit: the first submission has already set the new password.
-        Err(VerifyError::Rejected(AuthenticationError::WrongPassword))
-            if is_current_password(session, guard, account.id, new_password).await? => {}
-        Err(error) => return Err(password_rejection(error, SecurityFormError::CurrentPassword)),
-        Ok(()) => tracing::info!(account = account.id, "password changed"),
-    }
+    let reject = |error| password_rejection(error, SecurityFormError::CurrentPassword);
+    let proof = confirm_password(session, guard, account, current_password, kind);
+    let verified_account = proof.await.map_err(reject)?.account;
+    replace_password(session, &verified_account, new_password).await.map_err(reject)?;
+    tracing::info!(account = account.id, "password changed");
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::PasswordChanged)?)
 }
 
@@ -202,27 +193,6 @@ async fn replace_password(
     match store.change_password(&events, verified_account, &hash, current_session, now).await? {
         WriteOutcome::Written => Ok(()),
         WriteOutcome::NotFound => Err(VerifyError::Rejected(AuthenticationError::WrongPassword)),
-    }
-}
-
-/// Returns whether another request has already made `new_password` the account's password. The
-/// check costs as much as hashing a new password, and counts as another attempt. If the password is
-/// correct, both attempts are refunded.
-async fn is_current_password(
-    session: &BrowserSession,
-    guard: &AbuseGuard,
-    account_id: i64,
-    new_password: Secret,
-) -> Result<bool, StoreError> {
-    let Some(account) = session.state.store.account(account_id).await? else { return Ok(false) };
-    match confirm_password(session, guard, &account, new_password, None).await {
-        Ok(_) => {
-            // The first attempt was not a guess either.
-            let _ = guard.count_guess(CountMode::Refund, Guess::Confirmation(&account)).await;
-            Ok(true)
-        }
-        Err(VerifyError::Rejected(_)) => Ok(false),
-        Err(VerifyError::Store(error)) => Err(error),
     }
 }
 

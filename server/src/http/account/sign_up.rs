@@ -1,22 +1,16 @@
 //! `/oauth/sign_up`: creating an account, if registration is open.
 
-use std::future::ready;
-
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::account::sign_up::{InvalidField, SignUp};
 use belfry_core::form::{Pairs, last_value};
-use belfry_store::{Account, StoreError};
-use jiff::SignedDuration;
 use url::Url;
 
 use super::registration::{NAME_TAKEN, create_account, validate_sign_up};
 use super::sign_in::{
     is_signed_in_as, load_pending_authorization, redirect_signed_in, start_session,
 };
-use crate::auth::authentication::{
-    AuthenticationError, AuthenticationProof, Guess, SignUpError, VerifyError,
-};
+use crate::auth::authentication::{AuthenticationError, AuthenticationProof, SignUpError};
 use crate::config::RegistrationPolicy;
 use crate::http::error::{LimitExceeded, PageError, SubmitError, sign_in_status};
 use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
@@ -26,9 +20,6 @@ use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{render_page, respond, with_retry_after};
 use crate::pages::{self, SignUpPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language};
-
-/// Time after a sign-up during which submitting the same form again signs in to the new account.
-const DOUBLE_SUBMIT_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
 /// `GET /oauth/sign_up`: shows the sign-up page. If the browser is signed in, redirects to the
 /// pending authorization or to the account.
@@ -101,11 +92,7 @@ async fn submit_sign_up(
     let proof = match create_from_form(session, guard, pairs, sign_up.clone()).await {
         Ok(proof) => proof,
         Err(error) => {
-            let errors = error.into_reason()?;
-            match authenticate_double_submit(session, guard, &sign_up, &errors).await? {
-                Some(proof) => proof,
-                None => return render_sign_up_page(session, pending.as_ref(), &sign_up, &errors),
-            }
+            return render_sign_up_page(session, pending.as_ref(), &sign_up, &error.into_reason()?);
         }
     };
     if let Some(response) = start_session(session, pending.as_ref(), request_handle, proof).await? {
@@ -144,36 +131,6 @@ async fn create_from_form(
         SignUpError::Busy(_) => fail(AuthenticationError::Busy),
         SignUpError::Store(error) => error.into(),
     })
-}
-
-/// Signs in to the account that the first of two identical forms has just created. The password
-/// must be correct, and the attempt counts as a sign-in.
-async fn authenticate_double_submit(
-    session: &BrowserSession,
-    guard: &AbuseGuard,
-    sign_up: &SignUp,
-    errors: &FormErrors,
-) -> Result<Option<AuthenticationProof>, StoreError> {
-    if errors.field_errors != [NAME_TAKEN] {
-        return Ok(None);
-    }
-    let state = &session.state;
-    let name = &*sign_up.username;
-    let is_new = |account: &Account| {
-        let age = state.clock.now().duration_since(account.created_at);
-        age < DOUBLE_SUBMIT_WINDOW && account.disabled_at.is_none()
-    };
-    let Some(account) = state.store.account_by_name(name).await?.filter(is_new) else {
-        return Ok(None);
-    };
-    let guess = Guess::SignIn(name);
-    let lookup = ready(Ok(Some(account)));
-    let password = sign_up.password.clone();
-    match state.authenticator().verify(guard, guess, None, lookup, password).await {
-        Ok(proof) => Ok(Some(proof)),
-        Err(VerifyError::Rejected(_)) => Ok(None),
-        Err(VerifyError::Store(error)) => Err(error),
-    }
 }
 
 fn require_open_registration(session: &BrowserSession) -> Result<(), PageError> {

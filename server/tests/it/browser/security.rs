@@ -70,7 +70,7 @@ fn a_user_signs_up_during_an_authorization() {
         fixture.tab.fill("#password", "correct horse").await;
         fixture.tab.fill("#password-again", "correct horse").await;
         fixture.tab.click("label:has([data-show-password])").await;
-        let types = "[...document.querySelectorAll('[id^=password]')].map(({ type }) => type)";
+        let types = "[...document.querySelectorAll('input[id^=password]')].map(({ type }) => type)";
         assert_eq!(fixture.tab.evaluate(types).await, serde_json::json!(["text", "text"]));
         fixture.tab.click("label[for=agreement]").await;
         fixture.tab.click("main button").await;
