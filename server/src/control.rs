@@ -49,8 +49,6 @@ pub struct ProcessSettings {
     pub version: String,
     /// The port on which the server listens.
     pub port: u16,
-    /// The process's limit on open files; `None` for no limit.
-    pub open_files: Option<u64>,
     pub settings: RunningSettings,
 }
 

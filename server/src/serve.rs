@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::connection::{Connection, HEADER_TIMEOUT};
-pub use self::file_limit::{needed_files, raise_file_limit};
+pub use self::file_limit::raise_file_limit;
 pub use self::listeners::Listeners;
 use self::slots::{ConnectionSlot, ConnectionSlots};
 use crate::config::IPV6_48_MULTIPLE;

@@ -2,7 +2,7 @@
 
 mod time;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use belfry_core::audit::{AuditKind, AuditOrigin, AuditOutcome};
 use belfry_store::{AuditEvent, AuditFilter, DeletedAccount, Store};
@@ -100,7 +100,7 @@ impl Command {
         let excess = events.len().saturating_sub(usize::try_from(limit)?);
         let has_more = excess > 0;
         events.drain(..excess);
-        let names = EventNames::new(store, &events).await?;
+        let names = DeletedNames::load(store, &events).await?;
         let mut table = Table::new(&HEADERS, self.json);
         print(&table.format_page(
             &events,
@@ -116,89 +116,50 @@ impl Command {
     }
 }
 
-/// The names of the accounts and apps that events refer to.
-struct EventNames {
-    /// The names of deleted accounts, by id.
-    deleted_accounts_by_id: HashMap<i64, String>,
-    /// The names that several of the accounts have or had.
-    ambiguous_names: HashSet<String>,
-    /// The names that several of the apps have.
-    ambiguous_app_names: HashSet<String>,
-}
+/// The names of deleted accounts, by id.
+struct DeletedNames(HashMap<i64, String>);
 
-impl EventNames {
-    /// Loads the names of deleted accounts, and finds the ambiguous names.
-    async fn new(store: &Store, events: &[AuditEvent]) -> Result<Self, CliError> {
+impl DeletedNames {
+    async fn load(store: &Store, events: &[AuditEvent]) -> Result<Self, CliError> {
         let has_deleted_account =
             |event: &&AuditEvent| event.account_id.is_some() && event.account.is_none();
-        let deleted_accounts = match events.iter().find(has_deleted_account) {
+        let accounts = match events.iter().find(has_deleted_account) {
             // Events are sorted by time, so all deleted accounts were deleted after this event.
             Some(event) => store.deleted_accounts(event.at).await?,
             None => Vec::new(),
         };
-        let deleted_accounts_by_id =
-            deleted_accounts.into_iter().map(|DeletedAccount { id, name }| (id, name)).collect();
-        let names = Self {
-            deleted_accounts_by_id,
-            ambiguous_names: HashSet::new(),
-            ambiguous_app_names: find_ambiguous(
-                events.iter().map(|event| (event.app.as_deref(), event.app_id)),
-            ),
-        };
-        let accounts = events.iter().map(|event| (names.account_name(event), event.account_id));
-        let ambiguous_names = find_ambiguous(accounts);
-        Ok(Self { ambiguous_names, ..names })
+        Ok(Self(accounts.into_iter().map(|DeletedAccount { id, name }| (id, name)).collect()))
     }
 
     /// Returns the name that the account of an event has or had.
     fn account_name<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
-        let deleted_name = event.account_id.and_then(|id| self.deleted_accounts_by_id.get(&id));
+        let deleted_name = event.account_id.and_then(|id| self.0.get(&id));
         event.account.as_ref().or(deleted_name).map(String::as_str)
     }
 
-    /// Formats the account of an event, with its id if the name is ambiguous or unknown.
+    /// Formats the account of an event, with its id if other accounts may have the name.
     fn format_account(&self, event: &AuditEvent) -> String {
-        let Some(id) = event.account_id else { return "-".to_owned() };
-        let Some(name) = self.account_name(event) else { return format!("#{id}") };
-        match (event.account.is_none(), self.ambiguous_names.contains(name)) {
-            (false, false) => name.to_owned(),
-            (false, true) => format!("{name} (#{id})"),
-            (true, false) => format!("{name} (deleted)"),
-            (true, true) => format!("{name} (deleted, #{id})"),
-        }
-    }
-
-    /// Formats the app of an event, with its id if the name is ambiguous or unknown.
-    fn format_app(&self, event: &AuditEvent) -> String {
-        match (&event.app, event.app_id) {
-            (Some(name), Some(id)) if self.ambiguous_app_names.contains(name) => {
-                format!("{name} (#{id})")
-            }
-            (Some(name), _) => name.clone(),
-            (None, Some(id)) => format!("#{id}"),
-            (None, None) => "-".to_owned(),
+        match (&event.account, event.account_id, self.account_name(event)) {
+            (Some(name), ..) => name.clone(),
+            (None, Some(id), Some(name)) => format!("{name} (deleted, #{id})"),
+            (None, Some(id), None) => format!("#{id}"),
+            (None, None, _) => "-".to_owned(),
         }
     }
 }
 
-/// Returns the names that belong to several ids.
-fn find_ambiguous<'a>(
-    pairs: impl Iterator<Item = (Option<&'a str>, Option<i64>)>,
-) -> HashSet<String> {
-    let mut ids = HashMap::new();
-    let mut ambiguous_names = HashSet::new();
-    for (name, id) in pairs {
-        if let (Some(name), Some(id)) = (name, id)
-            && *ids.entry(name).or_insert(id) != id
-        {
-            ambiguous_names.insert(name.to_owned());
-        }
+/// Formats the app of an event with its id, because anyone may register an app with the same name.
+fn format_app(event: &AuditEvent) -> String {
+    match (&event.app, event.app_id) {
+        (Some(name), Some(id)) => format!("{name} (#{id})"),
+        (Some(name), None) => name.clone(),
+        (None, Some(id)) => format!("#{id}"),
+        (None, None) => "-".to_owned(),
     }
-    ambiguous_names
 }
 
 /// Returns the columns in the order of [`HEADERS`].
-fn to_columns(event: &AuditEvent, names: &EventNames) -> Vec<String> {
+fn to_columns(event: &AuditEvent, names: &DeletedNames) -> Vec<String> {
     let last_time = (event.last_at != event.at).then(|| format!("last at {}", event.last_at));
     let details: Vec<String> = event.detail.clone().into_iter().chain(last_time).collect();
     vec![
@@ -207,7 +168,7 @@ fn to_columns(event: &AuditEvent, names: &EventNames) -> Vec<String> {
         event.outcome.clone(),
         event.count.to_string(),
         names.format_account(event),
-        names.format_app(event),
+        format_app(event),
         event.origin.clone(),
         or_dash(event.address.as_ref()),
         or_dash(event.request_id.as_ref()),
@@ -215,7 +176,7 @@ fn to_columns(event: &AuditEvent, names: &EventNames) -> Vec<String> {
     ]
 }
 
-fn to_json(event: &AuditEvent, names: &EventNames) -> serde_json::Value {
+fn to_json(event: &AuditEvent, names: &DeletedNames) -> serde_json::Value {
     json!({
         "at": event.at.to_string(),
         "last_at": event.last_at.to_string(),

@@ -101,9 +101,8 @@ impl Command {
             }
             writeln!(stdout(), "{}", escape_json(&serde_json::to_string_pretty(&json)?))?;
         } else {
-            // anstream removes the colours unless stdout is a terminal.
             let text = ExplanationText { explanation: &explanation, state };
-            write!(anstream::stdout(), "{text}")?;
+            write!(stdout(), "{text}")?;
             if let (Some(id), Some(_)) = (event.event_id(), &config.push.contact) {
                 let (name, id) = (&account.name, escape(id));
                 writeln!(stdout(), "\ndeliveries: belfry push log {name} --event '{id}'")?;

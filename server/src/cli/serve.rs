@@ -17,7 +17,7 @@ use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Mutex;
 
-use self::control_socket::serve_control_socket;
+use self::control_socket::{bind_control_socket, serve_control_socket};
 use self::open::open_store;
 use self::reload::reload_at_hangup;
 use self::stop::StopSignals;
@@ -87,8 +87,10 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
     start_periodic_tasks(&state);
     let socket_state = Arc::clone(&state);
+    // Created before the ready line, so that commands find it from then on.
+    let mut socket = Some(bind_control_socket(&state));
     state.tasks.add(Task::spawn("control_socket", move || {
-        serve_control_socket(Arc::clone(&socket_state), port)
+        serve_control_socket(Arc::clone(&socket_state), port, socket.take())
     }));
     let overrides = Arc::new(overrides);
     let hangup = Arc::new(Mutex::new(hangup));

@@ -28,7 +28,7 @@ pub fn raise_file_limit(config: &Config) {
 }
 
 /// Returns the number of files that a server with the given settings opens.
-pub fn needed_files(config: &Config) -> u64 {
+fn needed_files(config: &Config) -> u64 {
     let push_connections = if config.push.contact.is_some() { MAX_CONNECTIONS } else { 0 };
     (config.http.max_connections.saturating_add(OTHER_FILES + push_connections)) as u64
 }

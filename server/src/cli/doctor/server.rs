@@ -11,7 +11,6 @@ use crate::cli::http_client::{self, CertificateCheck, GetError, Response};
 use crate::config::{Config, RunningSettings, is_reloaded};
 use crate::control::{self, ControlRequest, ProcessSettings, socket_path};
 use crate::paths::{HEALTHZ, READYZ};
-use crate::serve::needed_files;
 
 /// Maximum length of a response body in a message, in characters.
 const MAX_BODY_CHARS: usize = 300;
@@ -87,10 +86,9 @@ async fn check_without_socket(config: &Config, error: &io::Error, report: &mut R
     }
 }
 
-/// Compares the server's version and settings with this command's, and its limit on open files with
-/// the configured number of connections.
+/// Compares the server's version and settings with this command's.
 fn compare_settings(config: &Config, server: &ProcessSettings, report: &mut Report) {
-    let ProcessSettings { version, settings, open_files, .. } = server;
+    let ProcessSettings { version, settings, .. } = server;
     if version != VERSION {
         let problem = format!("the server is version {version}, this command {VERSION}");
         report.warn("server", problem, "restart the server to complete the upgrade");
@@ -103,15 +101,6 @@ fn compare_settings(config: &Config, server: &ProcessSettings, report: &mut Repo
         let apply = if is_reloaded(key) { RELOAD_ADVICE } else { "restart the server" };
         let fix = format!("{apply}, or run doctor with the server's flags, variables and file");
         report.warn("server", message, fix);
-    }
-    let needed_limit = needed_files(config);
-    match open_files {
-        Some(limit) if *limit < needed_limit => report.fail(
-            "open files",
-            format!("the server may open {limit} files, http.max_connections needs {needed_limit}"),
-            "LimitNOFILE in the systemd unit, or a lower http.max_connections",
-        ),
-        _ => report.ok("open files", "the server's limit is enough for http.max_connections"),
     }
 }
 

@@ -11,17 +11,12 @@ use serde_json::{Value, json};
 
 use crate::escape::escape;
 
-/// The text of an explanation, with colours.
+/// The text of an explanation.
 pub(super) struct ExplanationText<'a> {
     pub(super) explanation: &'a Explanation<'a>,
     /// The state of the account; a disabled one is never notified.
     pub(super) state: EnabledState,
 }
-
-// SGR parameters of ANSI escape sequences.
-const GREEN: &str = "1;32";
-const RED: &str = "31";
-const FAINT: &str = "2";
 
 impl fmt::Display for ExplanationText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,13 +24,12 @@ impl fmt::Display for ExplanationText<'_> {
         let names: Vec<String> = walk.iter().map(|step| format_rule(step.rule)).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
         for (step, name) in walk.iter().zip(names) {
-            let name = format!("{name:width$}");
-            let (mark, name, reason_colour) = match step.outcome {
-                StepOutcome::Won => (paint(GREEN, "✓"), paint(GREEN, &name), GREEN),
-                StepOutcome::Failed => (paint(RED, "✗"), name, FAINT),
-                StepOutcome::Disabled => (paint(FAINT, "–"), paint(FAINT, &name), FAINT),
+            let mark = match step.outcome {
+                StepOutcome::Won => "✓",
+                StepOutcome::Failed => "✗",
+                StepOutcome::Disabled => "–",
             };
-            writeln!(f, "{mark} {name}  {}", paint(reason_colour, &describe_step(step)))?;
+            writeln!(f, "{mark} {name:width$}  {}", describe_step(step))?;
         }
         if walk.is_empty() {
             writeln!(f, "no rule is evaluated for the user's own event")?;
@@ -47,20 +41,14 @@ impl fmt::Display for ExplanationText<'_> {
             None => String::new(),
         };
         if self.state == EnabledState::Disabled {
-            let result = paint(RED, "do not notify");
-            write!(f, "{result}: the account is disabled. If it were enabled: ")?;
+            write!(f, "do not notify: the account is disabled. If it were enabled: ")?;
         }
-        let (colour, result) =
-            if evaluation.notifies() { (GREEN, "notify") } else { (RED, "do not notify") };
-        writeln!(f, "{}{decided_by}", paint(colour, result))?;
+        let result = if evaluation.notifies() { "notify" } else { "do not notify" };
+        writeln!(f, "{result}{decided_by}")?;
         let actions: Vec<_> = evaluation.actions().collect();
         writeln!(f, "actions  {}", to_json(&actions))?;
         writeln!(f, "tweaks   {}", to_json(&evaluation.tweaks()))
     }
-}
-
-fn paint(colour: &str, text: &str) -> String {
-    format!("\u{1b}[{colour}m{text}\u{1b}[0m")
 }
 
 fn format_rule(rule: RuleName<'_>) -> String {

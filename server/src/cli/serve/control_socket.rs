@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
-use tokio::net::UnixStream;
+use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
@@ -33,13 +32,24 @@ impl Drop for SocketFile<'_> {
     }
 }
 
+pub(super) fn bind_control_socket(state: &AppState) -> io::Result<UnixListener> {
+    bind(&socket_path(&state.config.data))
+}
+
 /// Responds to clients of the socket. A server that cannot create it serves without it, and tries
 /// again, because another server may use it until a rolling restart ends.
-pub(super) async fn serve_control_socket(state: Arc<AppState>, port: u16) {
+///
+/// `socket` is the first attempt.
+pub(super) async fn serve_control_socket(
+    state: Arc<AppState>,
+    port: u16,
+    socket: Option<io::Result<UnixListener>>,
+) {
     let path = socket_path(&state.config.data);
     let mut last_error = None;
+    let mut socket = socket.unwrap_or_else(|| bind(&path));
     loop {
-        match bind(&path) {
+        match socket {
             Ok(listener) => {
                 let _file = SocketFile(&path);
                 let slots = Arc::new(Semaphore::new(MAX_CLIENTS));
@@ -59,6 +69,7 @@ pub(super) async fn serve_control_socket(state: Arc<AppState>, port: u16) {
             Err(error) => report_error(&path, &error, &mut last_error),
         }
         sleep(RETRY_DELAY).await;
+        socket = bind(&path);
     }
 }
 
@@ -82,7 +93,6 @@ async fn respond(mut stream: UnixStream, state: &AppState, port: u16) -> io::Res
         Ok(ControlRequest::Settings) => Ok(json!(ProcessSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             port,
-            open_files: getrlimit(Resource::Nofile).current,
             settings: RunningSettings::clone(&state.running_settings.load()),
         })),
         Ok(ControlRequest::Arrival { probe }) => Ok(json!(state.expected_probe.expect(probe))),

@@ -5,42 +5,6 @@ use serde_json::{Value, json};
 use super::Workspace;
 use crate::support::{ServerProcess, on_both_engines};
 
-/// A new password must revoke all access that the old one granted.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_new_password_revokes_sessions_and_tokens_unless_tokens_are_kept() {
-    let workspace = Workspace::sqlite();
-    workspace.run(&["account", "add", "alice"]);
-    workspace.run(&["account", "add", "bob"]);
-    let server = ServerProcess::start(workspace.path(), &workspace.flags());
-    let tokens = ["alice", "bob"].map(|name| workspace.run(&["token", "issue", name]));
-    let fetch_status = async |token: &str| {
-        let url = format!("{}/api/v1/accounts/verify_credentials", server.url);
-        let request = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
-        request.send().await.unwrap().status().as_u16()
-    };
-    let [alice_token, bob_token] = &tokens;
-    let fetch_statuses = async || (fetch_status(alice_token).await, fetch_status(bob_token).await);
-    assert_eq!(fetch_statuses().await, (200, 200), "both tokens are cached now");
-
-    let output = workspace.run(&["account", "password", "alice", "--keep-tokens"]);
-    assert!(output.starts_with("password of alice changed, its sessions ended\n"), "{output}");
-    assert_eq!(fetch_statuses().await, (200, 200));
-
-    let output = workspace.run(&["account", "password", "alice"]);
-    assert!(
-        output.starts_with("password of alice changed, its sessions and tokens ended\n"),
-        "{output}"
-    );
-    assert_eq!(fetch_statuses().await, (401, 200));
-}
-
-#[test]
-fn commands_do_not_need_a_server() {
-    let workspace = Workspace::sqlite();
-    workspace.run(&["account", "add", "alice"]);
-    assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
-}
-
 #[test]
 fn account_names_are_validated_and_unique() {
     let workspace = Workspace::sqlite();

@@ -198,18 +198,3 @@ fn a_database_in_another_users_directory_is_created_only_by_its_owner() {
     let names = String::from_utf8(output.stdout).unwrap();
     assert!(names.contains("alice") && names.contains("bob"), "{names}");
 }
-
-#[test]
-fn chown_is_recommended_for_another_users_file_in_ones_own_directory() {
-    let Some(workspace) = root_workspace() else { return };
-    workspace.run(&["account", "add", "alice"]);
-    let data_dir = workspace.path().join("data");
-    chown(&data_dir, Some(65_534), Some(65_534)).unwrap();
-    let message = fail_as_nobody(&workspace, &["account", "list"]);
-    let denied_path = data_dir.join("belfry.db");
-    let expected =
-        format!("permission denied: {} belongs to root (uid 0), ", denied_path.display());
-    assert!(message.contains(&expected), "{message}");
-    assert!(message.contains("; change the owner of all files (chown -R "), "{message}");
-    assert!(!message.contains("sudo"), "{message}");
-}

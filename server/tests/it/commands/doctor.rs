@@ -2,7 +2,6 @@
 
 mod base_url;
 mod certificate;
-mod denied_files;
 mod engines;
 mod fixture;
 mod proxy;

@@ -1,8 +1,6 @@
 //! Lists: filters, pages, JSON and closed pipes.
 
 use std::collections::BTreeSet;
-use std::io::Read;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -107,24 +105,6 @@ async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) 
     );
 }
 
-/// As in `belfry account list | head -1`: the reader closes the pipe after a line.
-async fn a_reader_may_close_the_pipe_in_the_middle_of_a_list(workspace: Workspace) {
-    add_rows(&workspace, 20_000).await;
-    for list in [&["account", "list"][..], &["app", "list", "--json"]] {
-        let arguments = [list, &workspace.flags()].concat();
-        let mut child = belfry_command(workspace.path(), &arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut first_bytes = [0; 10];
-        child.stdout.take().unwrap().read_exact(&mut first_bytes).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && message.is_empty(), "{arguments:?}: {message}");
-    }
-}
-
 async fn a_json_list_has_a_line_for_each_row(workspace: Workspace) {
     workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
     workspace.execute_sql("update accounts set unverified_email = email, email = null").await;
@@ -161,6 +141,5 @@ async fn a_json_list_has_a_line_for_each_row(workspace: Workspace) {
 on_both_engines! {
     crate::commands::create_workspace:
     a_long_list_is_complete_and_can_be_read_in_parts,
-    a_reader_may_close_the_pipe_in_the_middle_of_a_list,
     a_json_list_has_a_line_for_each_row,
 }

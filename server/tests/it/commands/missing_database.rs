@@ -1,8 +1,9 @@
 //! Commands without a database: only `serve`, `account add` and `restore` create one.
 
 use super::Workspace;
+use crate::support::on_both_engines;
 
-fn assert_commands_report_a_missing_database(workspace: &Workspace) {
+async fn commands_do_not_create_a_database(workspace: Workspace) {
     for arguments in [
         &["account", "list"][..],
         &["account", "disable", "alice"],
@@ -51,16 +52,9 @@ fn a_missing_input_file_is_named_in_the_error() {
     assert!(!workspace.path().join("new").exists());
 }
 
-#[test]
-fn commands_do_not_create_a_database_on_sqlite() {
-    assert_commands_report_a_missing_database(&Workspace::sqlite());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn commands_do_not_create_a_database_on_postgres() {
-    if let Some(workspace) = Workspace::postgres().await {
-        assert_commands_report_a_missing_database(&workspace);
-    }
+on_both_engines! {
+    crate::commands::create_workspace:
+    commands_do_not_create_a_database,
 }
 
 #[test]

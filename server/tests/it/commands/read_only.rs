@@ -83,53 +83,32 @@ fn reading_leaves_the_files_unchanged() {
     }
 }
 
-/// An operator may read a copy of the data that belongs to another user.
+/// An operator may read a copy of the data that belongs to another user. If a group may write to
+/// the directory, files that SQLite creates there would belong to the reader, and the server could
+/// not write them.
 #[test]
-fn reading_needs_no_write_access() {
+fn reading_needs_no_write_access_and_creates_no_files() {
     let workspace = Workspace::sqlite();
     add_alice(&workspace);
     let data_dir = workspace.path().join("data");
     set_mode(workspace.path(), 0o755);
     set_mode(&data_dir.join("belfry.db"), 0o444);
-    set_mode(&data_dir, 0o555);
-    let run_unprivileged =
-        |arguments: &[&str]| unprivileged_belfry(workspace.path(), arguments).output().unwrap();
-    for arguments in READ_COMMANDS {
-        let output = run_unprivileged(arguments);
+    for mode in [0o555, 0o777] {
+        set_mode(&data_dir, mode);
+        let files_before = data_files(workspace.path());
+        let run_unprivileged =
+            |arguments: &[&str]| unprivileged_belfry(workspace.path(), arguments).output().unwrap();
+        for arguments in READ_COMMANDS {
+            let output = run_unprivileged(arguments);
+            let message = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && !output.stdout.is_empty(), "{arguments:?}: {message}");
+            assert_eq!(data_files(workspace.path()), files_before, "{arguments:?}");
+        }
+        let output = run_unprivileged(&["account", "disable", "alice"]);
         let message = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {message}");
-        assert!(!output.stdout.is_empty(), "{arguments:?}");
+        assert!(message.contains("belfry.db: permission denied"), "{message}");
     }
-    let output = run_unprivileged(&["account", "disable", "alice"]);
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("belfry.db: permission denied"), "{message}");
     set_mode(&data_dir, 0o755);
-}
-
-/// The directory belongs to a group that may write, and the database may only be read. Files that
-/// SQLite creates next to it would belong to the reader, and the server could not write them.
-#[test]
-fn reading_without_write_access_creates_no_files() {
-    let workspace = Workspace::sqlite();
-    add_alice(&workspace);
-    let data_dir = workspace.path().join("data");
-    set_mode(workspace.path(), 0o755);
-    set_mode(&data_dir.join("belfry.db"), 0o444);
-    set_mode(&data_dir, 0o777);
-    let files_before = data_files(workspace.path());
-    for arguments in READ_COMMANDS {
-        let output = unprivileged_belfry(workspace.path(), arguments).output().unwrap();
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {message}");
-        assert_eq!(data_files(workspace.path()), files_before, "{arguments:?}");
-    }
-    let output =
-        unprivileged_belfry(workspace.path(), &["account", "disable", "alice"]).output().unwrap();
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("belfry.db: permission denied"), "{message}");
-    let names_before = files_before.iter().map(|(path, ..)| path);
-    let files = data_files(workspace.path());
-    assert!(files.iter().map(|(path, ..)| path).eq(names_before), "{files:?}");
 }
 
 /// On SQLite the write may still be in the WAL.

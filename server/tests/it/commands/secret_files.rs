@@ -75,47 +75,6 @@ fn a_database_url_can_come_from_a_file_named_by_a_flag_a_variable_or_a_key() {
 }
 
 #[test]
-fn a_redis_url_can_come_from_a_file() {
-    let workspace = Workspace::sqlite();
-    let path = workspace.path().join("belfry.redis");
-    write(&path, "rediss://:hunter2@cache\n").unwrap();
-    let path = path.to_str().unwrap();
-    let credentials = ("CREDENTIALS_DIRECTORY", workspace.path().to_str().unwrap());
-    let redis_line = |variables: &[(&str, &str)], flags: &[&str]| {
-        setting_line(&run_config_check(&workspace, variables, flags).unwrap(), "redis")
-    };
-    let expected_line = |path: &str, origin: &str| {
-        format!("redis_file = {path:?} # {origin}, contains rediss://:***@cache")
-    };
-    assert_eq!(redis_line(&[credentials], &[]), expected_line(path, "systemd credential"));
-    let variable = ("BELFRY_REDIS_FILE", path);
-    assert_eq!(redis_line(&[variable], &[]), expected_line(path, "BELFRY_REDIS_FILE"));
-    write(workspace.path().join("belfry.toml"), "redis_file = 'belfry.redis'").unwrap();
-    assert_eq!(redis_line(&[], &[]), expected_line("belfry.redis", "belfry.toml"));
-    let output =
-        belfry_command(workspace.path(), &["serve", "--redis-file", "missing"]).output().unwrap();
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains("redis_file: cannot read missing: No such file"), "{message}");
-}
-
-#[test]
-fn a_secret_and_its_file_from_the_same_source_are_rejected() {
-    let workspace = Workspace::sqlite();
-    let both_variables =
-        [("BELFRY_DATABASE", "postgres://a/b"), ("BELFRY_DATABASE_FILE", "missing")];
-    let error = run_config_check(&workspace, &both_variables, &[]).unwrap_err();
-    let expected = "BELFRY_DATABASE and BELFRY_DATABASE_FILE are both given; remove one";
-    assert_eq!(error, format!("belfry: {expected}\n"));
-    let error = run_config_check(&workspace, &[], &["--database", "x", "--database-file", "y"])
-        .unwrap_err();
-    assert!(error.contains("--database"), "{error}");
-    let settings = "redis = 'redis://a'\nredis_file = 'missing'";
-    write(workspace.path().join("belfry.toml"), settings).unwrap();
-    let error = run_config_check(&workspace, &[], &[]).unwrap_err();
-    assert!(error.contains("redis and redis_file are both given; remove one (belfry.toml)"));
-}
-
-#[test]
 fn an_error_names_the_secret_file_and_never_shows_its_content() {
     let workspace = Workspace::sqlite();
     for content in ["hunter2", "hunter2:x", "hunter2://db/belfry", "", "postgres://db?port=hunter2"]

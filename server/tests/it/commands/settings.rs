@@ -135,16 +135,6 @@ fn config_check_reads_the_certificate() {
     assert!(message.contains(problem), "{message}");
 }
 
-#[test]
-fn an_expired_certificate_is_reported_at_startup() {
-    let workspace = Workspace::sqlite();
-    workspace.configure(TLS_SETTINGS);
-    write_certificate(&workspace, -1);
-    let server = ServerProcess::start(workspace.path(), &[]);
-    let log = server.log();
-    assert!(log.contains("the certificate certificate.pem expired at "), "{log}");
-}
-
 #[tokio::test]
 async fn the_server_can_listen_on_a_host_name() {
     let workspace = Workspace::sqlite();
@@ -170,26 +160,6 @@ fn config_check_reports_what_is_wrong_and_where() {
     assert_eq!(workspace.run_failing(&["serve"]), expected, "serve rejects it, too");
     let message = workspace.run_failing(&["config", "check", "--config", "nowhere.toml"]);
     assert!(message.starts_with("belfry: cannot read nowhere.toml: "), "{message}");
-}
-
-#[test]
-fn help_shows_flags_with_their_variables_and_defaults() {
-    let workspace = Workspace::sqlite();
-    let help = workspace.run(&["serve", "--help"]);
-    for (flag, variable, default) in [
-        ("--listen <ADDR>", "BELFRY_LISTEN", "127.0.0.1:8080"),
-        ("--data <DIR>", "BELFRY_DATA", "./data"),
-        ("--database <URL>", "BELFRY_DATABASE", "SQLite"),
-        ("--redis <URL>", "BELFRY_REDIS", "in this process"),
-        ("--base-url <URL>", "BELFRY_BASE_URL", "http://LISTEN"),
-        ("--limits <MODE>", "BELFRY_LIMITS", "enforce"),
-        ("--config <FILE>", "BELFRY_CONFIG", "./belfry.toml"),
-    ] {
-        let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
-        for word in [flag, variable, default] {
-            assert!(words.contains(word), "{word} is not in the help:\n{help}");
-        }
-    }
 }
 
 #[test]

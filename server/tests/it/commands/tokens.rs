@@ -8,15 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::Workspace;
 use crate::support::process::{add_account, run_successfully};
 
-#[test]
-fn an_unknown_scope_is_rejected() {
-    let workspace = Workspace::sqlite();
-    workspace.run(&["account", "add", "alice"]);
-    let message =
-        workspace.run_failing(&["token", "issue", "alice", "--scopes", "read everything"]);
-    assert!(message.contains("everything"), "{message}");
-}
-
 /// Arguments are visible to every user of the machine.
 #[test]
 fn a_token_can_be_revoked_without_naming_it_in_the_arguments() {

@@ -1,9 +1,9 @@
 //! Commands that manage accounts, tokens and apps work while a server uses the same data.
 
 use super::Workspace;
-use crate::support::ServerProcess;
+use crate::support::{ServerProcess, on_both_engines};
 
-fn assert_commands_succeed_while_a_server_runs(workspace: &Workspace) {
+async fn commands_succeed_while_a_server_runs(workspace: Workspace) {
     let _server = ServerProcess::start(workspace.path(), &workspace.flags());
 
     let output = workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
@@ -66,14 +66,7 @@ fn assert_commands_succeed_while_a_server_runs(workspace: &Workspace) {
     );
 }
 
-#[test]
-fn commands_succeed_while_a_server_runs_on_sqlite() {
-    assert_commands_succeed_while_a_server_runs(&Workspace::sqlite());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn commands_succeed_while_a_server_runs_on_postgres() {
-    if let Some(workspace) = Workspace::postgres().await {
-        assert_commands_succeed_while_a_server_runs(&workspace);
-    }
+on_both_engines! {
+    crate::commands::create_workspace:
+    commands_succeed_while_a_server_runs,
 }

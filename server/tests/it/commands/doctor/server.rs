@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -25,7 +24,6 @@ fn no_check_fails_for_a_sound_server() {
     report.assert_status("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
     report.assert_status("base_url", "ok", "reaches this server");
     report.assert_status("proxy", "ok", "none: requests through base_url arrive directly");
-    report.assert_status("open files", "ok", "");
     assert_eq!(report.exit_code, Some(0));
     let is_sound = |status: &str| ["ok", "skipped"].contains(&status);
     assert!(report.results.iter().all(|result| is_sound(result["status"].as_str().unwrap())));
@@ -140,17 +138,4 @@ fn a_server_that_is_not_ready_is_reported() {
     report.assert_status("database", "failed", "start PostgreSQL");
     report.assert_status("server", "failed", "but not ready: 503 Service Unavailable, {");
     assert_eq!(report.exit_code, Some(1));
-}
-
-#[test]
-fn a_limit_on_open_files_below_the_connections_is_reported() {
-    let (workspace, _) = workspace_with_port("[http]\nmax_connections = 1000");
-    let serve_command = belfry_command(workspace.path(), &["serve"]);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -n 500; exec \"$0\" serve"]).arg(serve_command.get_program());
-    shell.current_dir(workspace.path());
-    let _server = ServerProcess::launch(shell, workspace.path());
-    let expected_text =
-        "the server may open 500 files, http.max_connections needs 1100 LimitNOFILE";
-    run_doctor(&workspace, &[]).assert_failed("open files", expected_text);
 }
