@@ -16,7 +16,6 @@ mod import;
 mod key;
 mod lock;
 mod output;
-mod progress;
 mod push;
 mod restore;
 mod serve;

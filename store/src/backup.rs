@@ -85,40 +85,24 @@ pub enum BackupError {
     Store(#[from] StoreError),
 }
 
-/// The progress of one step of a backup or restore.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    /// The current operation, such as "restoring".
-    pub step: &'static str,
-    /// Number of rows so far.
-    pub rows: u64,
-    /// Number of rows at the end.
-    pub total: u64,
-}
-
-/// A callback that receives the progress from time to time.
-pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress);
-
 /// Writes a snapshot of all rows to a file, without blocking other transactions. The schema must be
-/// that of this version. If the progress is reported, rows are counted first.
+/// that of this version.
 pub async fn create_backup(
     database: &Database,
     options: &Options,
     file: &Path,
     existing_file: ExistingFile,
     now: Timestamp,
-    report: Option<ProgressCallback<'_>>,
 ) -> Result<Manifest, BackupError> {
     let backup_options = export::BackupOptions { database, file, existing_file, now };
     backup_options.check_file()?;
     match database {
         Database::Sqlite(path) => {
-            export::write_backup(sqlite::Transaction::begin_read(path)?, &backup_options, report)
-                .await
+            export::write_backup(sqlite::Transaction::begin_read(path)?, &backup_options).await
         }
         Database::Postgres(url) => {
             let transaction = postgres::Transaction::begin_read(url, options).await?;
-            export::write_backup(transaction, &backup_options, report).await
+            export::write_backup(transaction, &backup_options).await
         }
     }
 }
@@ -131,35 +115,15 @@ pub async fn restore_backup(
     options: &Options,
     tokens: RestoredTokens,
     event: &NewAuditEvent,
-    report: ProgressCallback<'_>,
 ) -> Result<(), BackupError> {
     let restore = restore::Restore { backup, database: database.location(), tokens, event };
     match database {
         Database::Sqlite(path) => {
-            restore.run(sqlite::Transaction::begin_exclusive(path)?, report).await
+            restore.run(sqlite::Transaction::begin_exclusive(path)?).await
         }
         Database::Postgres(url) => {
             let transaction = postgres::Transaction::begin_exclusive(url, options).await?;
-            restore.run(transaction, report).await
-        }
-    }
-}
-
-/// Counts rows and reports the progress every 1024 rows and after the last one.
-struct RowCounter<'a> {
-    progress: Progress,
-    report: ProgressCallback<'a>,
-}
-
-impl<'a> RowCounter<'a> {
-    fn new(step: &'static str, total: u64, report: ProgressCallback<'a>) -> Self {
-        Self { progress: Progress { step, rows: 0, total }, report }
-    }
-
-    fn advance(&mut self) {
-        self.progress.rows += 1;
-        if self.progress.rows.is_multiple_of(1024) || self.progress.rows == self.progress.total {
-            (self.report)(self.progress);
+            restore.run(transaction).await
         }
     }
 }

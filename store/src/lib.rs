@@ -26,7 +26,7 @@ pub use self::accounts::passwords::ExistingAccess;
 pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::backup::{
-    Backup, BackupError, ExistingFile, Manifest, Progress, ProgressCallback, RestoredTokens,
+    Backup, BackupError, ExistingFile, Manifest, RestoredTokens,
     TableSummary, create_backup, restore_backup,
 };
 pub use self::cache::{ReadEpoch, StoredApp, StoredRulesets, StoredToken};

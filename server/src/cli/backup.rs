@@ -5,15 +5,13 @@ use std::path::PathBuf;
 
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_store::{
-    ExistingFile, Manifest, Options, ProgressCallback, SchemaPolicy, Store, StoreError,
-    TableSummary, create_backup,
+    ExistingFile, Manifest, Options, SchemaPolicy, Store, StoreError, TableSummary, create_backup,
 };
 use clap::Args;
 use jiff::Timestamp;
 
 use super::CliError;
 use super::output::{format_count, print_message};
-use super::progress::ProgressLine;
 use crate::config::Config;
 
 #[derive(Args)]
@@ -32,17 +30,9 @@ impl Command {
             return Err("a backup cannot be written to standard output; name a file".into());
         }
         let existing_file = if self.force { ExistingFile::Replace } else { ExistingFile::Reject };
-        let mut progress_line = ProgressLine::new();
-        let is_terminal = progress_line.is_terminal;
-        let mut show_progress = |progress| progress_line.show(progress);
-        let report: Option<ProgressCallback<'_>> =
-            if is_terminal { Some(&mut show_progress) } else { None };
         let database = config.database();
         let options = &config.store;
-        let result =
-            create_backup(&database, options, &self.file, existing_file, now, report).await;
-        drop(progress_line);
-        let manifest = result?;
+        let manifest = create_backup(&database, options, &self.file, existing_file, now).await?;
         let detail = Some(self.file.display().to_string());
         let events =
             NewAuditEvent { detail, ..NewAuditEvent::for_command(now, AuditKind::Backup) }.into();

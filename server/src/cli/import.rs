@@ -44,7 +44,7 @@ impl Command {
             writeln!(stdout(), "{accounts} {verb} valid; nothing was imported")?;
             return Ok(());
         }
-        let mut report = Report::new(count);
+        let mut report = Report::default();
         with_store(config, DatabaseUse::Write, async |store, _| {
             let result = import_accounts(store, &mut source, &mut report).await;
             result.map_err(|error| report.interruption_error(&*error))
@@ -99,6 +99,5 @@ async fn add_batch(
     for ((line, name), outcome) in names.into_iter().zip(outcomes) {
         report.record(line, &name, outcome)?;
     }
-    report.show_progress();
     Ok(())
 }

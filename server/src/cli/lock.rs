@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use belfry_runtime::file_access::{describe_data_error, reject_root_in_directory_of_other_user};
+use belfry_runtime::file_access::{describe_file_error, reject_root_in_directory_of_other_user};
 use belfry_store::{Database, create_private_directory};
 
 use super::CliError;
@@ -27,8 +27,7 @@ pub(super) fn lock_data(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock_file = path.with_extension("lock");
     let describe_error = |task: &str, target: &Path, error: io::Error| {
-        let directory = path.parent().unwrap_or(path);
-        let reason = describe_data_error(directory, target, &error);
+        let reason = describe_file_error(target, &error);
         let path = path.display();
         let target = target.display();
         format!("cannot open the database {path}: cannot {task} {target}: {reason}")

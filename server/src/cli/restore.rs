@@ -11,7 +11,6 @@ use clap::Args;
 use super::CliError;
 use super::backup::{contains_sealed_data, describe_backup};
 use super::lock::{check_owner, lock_data};
-use super::progress::ProgressLine;
 use crate::config::Config;
 
 #[derive(Args)]
@@ -29,7 +28,6 @@ impl Command {
         check_owner(&database)?;
         // The backup is checked before anything is created.
         let backup = Backup::open(&self.file)?;
-        let mut progress_line = ProgressLine::new();
         let _lock = lock_data(&database)?;
         let (tokens, effect) = if self.revoke_tokens {
             (RestoredTokens::Revoke, ", all tokens revoked")
@@ -43,15 +41,7 @@ impl Command {
             ..NewAuditEvent::for_command(SystemClock.now(), AuditKind::Restore)
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(restore_backup(
-            &backup,
-            &database,
-            &config.store,
-            tokens,
-            &event,
-            &mut |progress| progress_line.show(progress),
-        ))?;
-        drop(progress_line);
+        runtime.block_on(restore_backup(&backup, &database, &config.store, tokens, &event))?;
         let mut out = stdout().lock();
         let content = describe_backup(backup.manifest());
         writeln!(out, "backup of {created_at} restored to {database}: {content}")?;

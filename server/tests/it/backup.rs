@@ -29,7 +29,7 @@ fn now() -> Timestamp {
 /// Writes a backup to a new file.
 async fn back_up(database: &TestDatabase, file: &Path) -> Manifest {
     let existing_file = ExistingFile::Reject;
-    create_backup(&database.database, &options(), file, existing_file, now(), None).await.unwrap()
+    create_backup(&database.database, &options(), file, existing_file, now()).await.unwrap()
 }
 
 async fn try_restore(
@@ -39,7 +39,7 @@ async fn try_restore(
 ) -> Result<(), BackupError> {
     let event = NewAuditEvent::for_command(now(), AuditKind::Restore);
     let backup = Backup::open(file)?;
-    restore_backup(&backup, database, &options(), tokens, &event, &mut |_| {}).await
+    restore_backup(&backup, database, &options(), tokens, &event).await
 }
 
 /// Restores a backup, keeping its tokens. Panics on failure.

@@ -9,7 +9,7 @@ use super::manifest::{Manifest, TableSummary};
 use super::new_file::{ExistingFile, NewBackupFile};
 use super::schema::Schema;
 use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
-use super::{BackupError, ProgressCallback, RowCounter};
+use super::BackupError;
 use crate::engine::database::Database;
 use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion};
 
@@ -42,12 +42,10 @@ impl BackupOptions<'_> {
     }
 }
 
-/// Copies all tables to the backup file, reading them in one transaction. Counts the rows first if
-/// `report` is given.
+/// Copies all tables to the backup file, reading them in one transaction.
 pub(super) async fn write_backup<T: TableTransaction>(
     source: T,
     options: &BackupOptions<'_>,
-    report: Option<ProgressCallback<'_>>,
 ) -> Result<Manifest, BackupError> {
     let version = source.read_integer(SELECT_SCHEMA_VERSION).await?;
     // Another process may have migrated the database since it was opened. A newer schema may be
@@ -56,11 +54,6 @@ pub(super) async fn write_backup<T: TableTransaction>(
     let database = options.database.location();
     MIGRATIONS.pending(SchemaPolicy::Require, &database, schema_version)?;
     let schema = Schema::from_migrations(version)?;
-    let mut ignore_progress = |_| {};
-    let mut counter = match report {
-        Some(report) => RowCounter::new("backing up", count_rows(&source, &schema).await?, report),
-        None => RowCounter::new("backing up", 0, &mut ignore_progress),
-    };
     let new_file = NewBackupFile::create(options.file, &schema)?;
     let mut tables = Vec::new();
     for table in schema.backup_tables() {
@@ -69,7 +62,6 @@ pub(super) async fn write_backup<T: TableTransaction>(
         let mut row_count = 0;
         let mut copy_row = |row: &[_]| {
             row_count += 1;
-            counter.advance();
             insert.execute(params_from_iter(row)).map(drop).map_err(write_error)
         };
         source.scan(table, &mut copy_row).await?;
@@ -85,14 +77,4 @@ pub(super) async fn write_backup<T: TableTransaction>(
     };
     new_file.finish(&manifest, options.existing_file)?;
     Ok(manifest)
-}
-
-/// Returns the number of rows that will be copied. Counting may read whole tables.
-async fn count_rows<T: TableTransaction>(source: &T, schema: &Schema) -> Result<u64, BackupError> {
-    let mut total = 0;
-    for table in schema.backup_tables() {
-        let count = source.read_integer(&format!("select count(*) from {}", table.name)).await?;
-        total += u64::try_from(count).unwrap_or_default();
-    }
-    Ok(total)
 }

@@ -7,7 +7,7 @@ use belfry_core::oauth::token::expiry_after;
 use super::file::Backup;
 use super::schema::Schema;
 use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
-use super::{BackupError, ProgressCallback, RowCounter};
+use super::BackupError;
 use crate::engine::migrations::{MIGRATIONS, Migration, SchemaPolicy, SchemaVersion};
 use crate::engine::{Statement, migrations, sql};
 use crate::error::StoreError;
@@ -33,16 +33,12 @@ pub(super) struct Restore<'a> {
 
 impl Restore<'_> {
     /// Restores the backup and commits. If it fails, the transaction is rolled back.
-    pub(super) async fn run<T: TableTransaction>(
-        &self,
-        target: T,
-        report: ProgressCallback<'_>,
-    ) -> Result<(), BackupError> {
+    pub(super) async fn run<T: TableTransaction>(&self, target: T) -> Result<(), BackupError> {
         let schema = &self.backup.schema;
         self.clear(&target).await?;
         let (migrations, later_migrations) = MIGRATIONS.split(schema.version);
         self.migrate(&target, migrations).await?;
-        self.load(&target, report).await?;
+        self.load(&target).await?;
         self.migrate(&target, later_migrations).await?;
         for statement in self.final_statements() {
             target.execute_statement(&statement).await?;
@@ -98,12 +94,7 @@ impl Restore<'_> {
     }
 
     /// Inserts all rows of the backup, and counts them in the database.
-    async fn load<T: TableTransaction>(
-        &self,
-        target: &T,
-        report: ProgressCallback<'_>,
-    ) -> Result<(), BackupError> {
-        let mut counter = RowCounter::new("restoring", self.backup.manifest().row_count(), report);
+    async fn load<T: TableTransaction>(&self, target: &T) -> Result<(), BackupError> {
         for table in self.backup.schema.backup_tables() {
             let mut position = i64::MIN;
             loop {
@@ -112,9 +103,6 @@ impl Restore<'_> {
                     break;
                 }
                 target.insert(table, &rows).await?;
-                for _ in &rows {
-                    counter.advance();
-                }
             }
             let count =
                 target.read_integer(&format!("select count(*) from {}", table.name)).await?;

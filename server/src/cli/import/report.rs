@@ -1,33 +1,26 @@
-//! Progress and outcome of an import.
+//! The outcome of an import.
 
 use std::io::{Write, stdout};
 
-use belfry_store::{AddAccountError, Progress, StoreError};
+use belfry_store::{AddAccountError, StoreError};
 
 use crate::cli::CliError;
 use crate::cli::output::{format_count, print_message};
-use crate::cli::progress::ProgressLine;
 
 /// Maximum number of messages about accounts that exist already.
 const MAX_MESSAGES: u64 = 20;
 
-/// Counts accounts by outcome, and shows the progress.
+/// Counts accounts by outcome.
+#[derive(Default)]
 pub(super) struct Report {
-    total: u64,
     added: u64,
     /// Accounts that were not added because their names exist already.
     skipped: u64,
     /// Accounts that were not added for any other reason.
     rejected: u64,
-    progress_line: ProgressLine,
 }
 
 impl Report {
-    /// Creates a report for a file with this many accounts.
-    pub(super) fn new(total: u64) -> Self {
-        Self { total, added: 0, skipped: 0, rejected: 0, progress_line: ProgressLine::new() }
-    }
-
     /// Counts an outcome, and prints why an account was not added. Messages about accounts that
     /// exist already are limited to [`MAX_MESSAGES`].
     pub(super) fn record(
@@ -54,15 +47,8 @@ impl Report {
                 format!("rejected, {error}")
             }
         };
-        self.progress_line.clear();
         print_message(format_args!("line {line}: {name} {reason}"));
         Ok(())
-    }
-
-    /// Shows the number of finished accounts on a terminal.
-    pub(super) fn show_progress(&mut self) {
-        let rows = self.added + self.skipped + self.rejected;
-        self.progress_line.show(Progress { step: "importing", rows, total: self.total });
     }
 
     /// Adds the number of accounts added so far to an error.
@@ -75,9 +61,8 @@ impl Report {
     }
 
     /// Prints the totals. Returns an error if an account was rejected.
-    pub(super) fn finish(mut self) -> Result<(), CliError> {
-        self.progress_line.clear();
-        let Self { added, skipped, rejected, .. } = self;
+    pub(super) fn finish(self) -> Result<(), CliError> {
+        let Self { added, skipped, rejected } = self;
         if skipped > MAX_MESSAGES {
             let omitted = skipped - MAX_MESSAGES;
             print_message(format_args!("and {omitted} more skipped, the accounts exist"));

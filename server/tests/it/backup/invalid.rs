@@ -239,7 +239,7 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
     // A killed backup leaves this file.
     fs::write(dir.path().join(".belfry-backup-a1b2c3"), "half").unwrap();
     let create_with = async |existing_file| {
-        create_backup(&source.database, &options(), &file, existing_file, now(), None).await
+        create_backup(&source.database, &options(), &file, existing_file, now()).await
     };
 
     let error = create_with(ExistingFile::Reject).await.unwrap_err();
@@ -291,7 +291,7 @@ async fn the_database_itself_is_not_overwritten() {
     for file in [path, &link] {
         let database = &source.database;
         let existing_file = ExistingFile::Replace;
-        let outcome = create_backup(database, &options(), file, existing_file, now(), None).await;
+        let outcome = create_backup(database, &options(), file, existing_file, now()).await;
         assert!(matches!(outcome, Err(BackupError::IsDatabase(_))));
     }
     assert_eq!(read_rows(&source).await, before);
@@ -304,7 +304,7 @@ async fn a_directory_that_cannot_be_written_is_reported() {
     let file = Path::new("/proc/nowhere/backup");
     let existing_file = ExistingFile::Reject;
     let outcome =
-        create_backup(&source.database, &options(), file, existing_file, now(), None).await;
+        create_backup(&source.database, &options(), file, existing_file, now()).await;
     let error = outcome.unwrap_err().to_string();
     assert!(error.starts_with("cannot write /proc/nowhere/backup: "), "{error}");
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_store::test_support::options;
-use belfry_store::{Account, ExistingFile, Progress, ProgressCallback, create_backup};
+use belfry_store::{Account, ExistingFile, create_backup};
 use tokio::task::JoinSet;
 
 use super::now;
@@ -17,8 +17,7 @@ use crate::support::{TestDatabase, any_events};
 
 const WRITERS: i64 = 64;
 
-/// Accounts that exist when the backup starts: more than between two progress reports, so that one
-/// report arrives while the first table is copied.
+/// Accounts that exist when the backup starts.
 const ACCOUNTS_BEFORE: i64 = 1100;
 
 pub(super) fn new_account(id: i64) -> Account {
@@ -66,17 +65,9 @@ async fn assert_a_backup_is_consistent_under_load(database: TestDatabase) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
     let count_before = written_accounts.load(Ordering::SeqCst);
-    // Waits in the middle of the backup until the writers have added accounts.
-    let mut report = |_: Progress| {
-        let goal = written_accounts.load(Ordering::SeqCst) + WRITERS;
-        while written_accounts.load(Ordering::SeqCst) < goal && !is_stopped.load(Ordering::SeqCst) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    };
     let database = &database.database;
     let existing_file = ExistingFile::Reject;
-    let report = Some(&mut report as ProgressCallback<'_>);
-    create_backup(database, &options(), &file, existing_file, now(), report).await.unwrap();
+    create_backup(database, &options(), &file, existing_file, now()).await.unwrap();
     let next_id_after = next_id.load(Ordering::SeqCst);
     is_stopped.store(true, Ordering::SeqCst);
     writers.join_all().await;
@@ -90,7 +81,7 @@ async fn assert_a_backup_is_consistent_under_load(database: TestDatabase) {
     assert_eq!(accounts, column_values("audit_events", "account_id"));
     let count = i64::try_from(accounts.len()).unwrap();
     assert!(
-        count_before <= count && count + WRITERS <= next_id_after,
+        count_before <= count && count < next_id_after,
         "{count_before} {count} {next_id_after}"
     );
 }
@@ -112,10 +103,10 @@ async fn a_backup_is_consistent_while_64_clients_write_on_postgres() {
 async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
-    for id in 0..1100 {
-        store.add_account(&any_events(), &new_account(id)).await.unwrap();
-    }
     let client = connect_postgres(database.url().unwrap()).await;
+    let insert = "insert into accounts (id, name, password, created_at) \
+                  select i, 'user_' || i, '!', 1700000000 from generate_series(1, 200000) as i";
+    client.batch_execute(insert).await.unwrap();
     let database_name: String =
         client.query_one("select current_database()::text", &[]).await.unwrap().get(0);
     let set_timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"]
@@ -124,12 +115,9 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
 
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
-    // Longer than the timeouts: the server waits for this client within a statement.
-    let mut delay = |_: Progress| std::thread::sleep(Duration::from_millis(300));
     let database = &database.database;
     let existing_file = ExistingFile::Reject;
-    let report = Some(&mut delay as ProgressCallback<'_>);
-    create_backup(database, &options(), &file, existing_file, now(), report).await.unwrap();
+    create_backup(database, &options(), &file, existing_file, now()).await.unwrap();
 
     drop(store);
     let delete_rows = "delete from accounts; delete from audit_events";
@@ -137,9 +125,9 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     let backup = belfry_store::Backup::open(&file).unwrap();
     let event = NewAuditEvent::for_command(now(), AuditKind::Restore);
     let tokens = belfry_store::RestoredTokens::Keep;
-    belfry_store::restore_backup(&backup, database, &options(), tokens, &event, &mut delay)
+    belfry_store::restore_backup(&backup, database, &options(), tokens, &event)
         .await
         .unwrap();
     let count: i64 = client.query_one("select count(*) from accounts", &[]).await.unwrap().get(0);
-    assert_eq!(count, 1100);
+    assert_eq!(count, 200_000);
 }

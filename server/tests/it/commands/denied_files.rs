@@ -2,9 +2,8 @@
 //! commands as another user.
 
 use std::fs::{create_dir, read_dir, write};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::chown;
 use std::path::Path;
-use std::process::Command;
 
 use super::Workspace;
 use crate::support::files::{set_mode, write_certificate};
@@ -68,54 +67,6 @@ fn another_users_database_is_reported_as_denied() {
     set_mode(&data_dir, 0o755);
     let message = fail_as_nobody(&workspace, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(message.contains("cannot lock data/belfry.lock: permission denied"), "{message}");
-    // A server that root runs is rarely intended, so this remedy comes last.
-    let find_position = |text: &str| message.find(text).unwrap_or_else(|| panic!("{message}"));
-    assert!(find_position("(chown -R ") < find_position("(sudo -u root "), "{message}");
-}
-
-/// Runs the command with this name that a message recommends, as the operator would.
-#[track_caller]
-fn apply_remedy(message: &str, name: &str) {
-    let (_, rest) = message.split_once(&format!("({name} ")).unwrap_or_else(|| panic!("{message}"));
-    let arguments = rest.split_once(')').unwrap().0;
-    let status = Command::new("sh").args(["-c", &format!("{name} {arguments}")]).status();
-    assert!(status.unwrap().success(), "{message}");
-}
-
-/// Applying the remedy once is enough, whichever files belong to another user.
-#[test]
-fn one_remedy_gives_the_user_all_data() {
-    for (directory_owner, file_owner) in [(0, 0), (65_534, 0), (0, 65_534)] {
-        let Some(workspace) = root_workspace() else { return };
-        workspace.run(&["account", "add", "alice"]);
-        let data_dir = workspace.path().join("data");
-        write(data_dir.join("belfry.lock"), "").unwrap();
-        set_mode(&data_dir, 0o755);
-        chown(&data_dir, Some(directory_owner), None).unwrap();
-        for file in read_dir(&data_dir).unwrap() {
-            chown(file.unwrap().path(), Some(file_owner), None).unwrap();
-        }
-        let add = ["account", "add", "bob"];
-        apply_remedy(&fail_as_nobody(&workspace, &add), "chown");
-        let output = unprivileged_belfry(workspace.path(), &add).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        for file in read_dir(&data_dir).unwrap() {
-            assert_eq!(file.unwrap().metadata().unwrap().uid(), 65_534);
-        }
-    }
-}
-
-#[test]
-fn the_remedy_creates_only_the_missing_data_directory() {
-    let Some(workspace) = root_workspace() else { return };
-    let add = ["account", "add", "alice"];
-    let message = fail_as_nobody(&workspace, &add);
-    // The directory above may contain other data.
-    assert!(!message.contains("chown"), "{message}");
-    apply_remedy(&message, "install");
-    let output = unprivileged_belfry(workspace.path(), &add).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(workspace.path().metadata().unwrap().uid(), 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use belfry_runtime::file_access::{check_readable, check_writable, describe_data_error};
+use belfry_runtime::file_access::{check_readable, check_writable, describe_file_error};
 use rusqlite::ErrorCode;
 
 use crate::error::StoreError;
@@ -26,12 +26,8 @@ pub(super) fn open_error(path: &Path, reason: &dyn Display) -> StoreError {
 
 /// Returns the error for a database that cannot be opened because of a file or directory.
 pub(super) fn access_error(database: &Path, file: &Path, error: &io::Error) -> StoreError {
-    let reason = describe_cause(database, file, error);
+    let reason = describe_file_error(file, error);
     StoreError::Inaccessible { database: database.display().to_string(), reason }
-}
-
-fn describe_cause(database: &Path, file: &Path, error: &io::Error) -> String {
-    describe_data_error(database.parent().unwrap_or(database), file, error)
 }
 
 /// Returns the error for a database that SQLite cannot open.
@@ -52,7 +48,7 @@ pub(super) fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> StoreEr
 /// Describes a database error, with advice for the operator.
 pub(crate) fn describe_error(database: &Path, error: &rusqlite::Error) -> String {
     if let Some((file, cause)) = find_inaccessible_file(database, error) {
-        return describe_cause(database, &file, &cause);
+        return describe_file_error(&file, &cause);
     }
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "the disk is full; free some space",
