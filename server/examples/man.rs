@@ -14,7 +14,7 @@ fn main() -> io::Result<()> {
 }
 
 /// Writes a page for each command.
-pub fn write_pages(directory: &Path) -> io::Result<()> {
+pub(crate) fn write_pages(directory: &Path) -> io::Result<()> {
     let mut belfry = belfry::cli::parser().disable_help_subcommand(true);
     belfry.build();
     write_page(&belfry, directory)

@@ -118,9 +118,7 @@ pub async fn restore_backup(
 ) -> Result<(), BackupError> {
     let restore = restore::Restore { backup, database: database.location(), tokens, event };
     match database {
-        Database::Sqlite(path) => {
-            restore.run(sqlite::Transaction::begin_exclusive(path)?).await
-        }
+        Database::Sqlite(path) => restore.run(sqlite::Transaction::begin_exclusive(path)?).await,
         Database::Postgres(url) => {
             let transaction = postgres::Transaction::begin_exclusive(url, options).await?;
             restore.run(transaction).await

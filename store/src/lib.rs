@@ -26,8 +26,8 @@ pub use self::accounts::passwords::ExistingAccess;
 pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::backup::{
-    Backup, BackupError, ExistingFile, Manifest, RestoredTokens,
-    TableSummary, create_backup, restore_backup,
+    Backup, BackupError, ExistingFile, Manifest, RestoredTokens, TableSummary, create_backup,
+    restore_backup,
 };
 pub use self::cache::{ReadEpoch, StoredApp, StoredRulesets, StoredToken};
 pub use self::engine::database::NO_SCHEME;

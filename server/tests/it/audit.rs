@@ -12,9 +12,7 @@ use crate::support::browser::encode_form;
 use crate::support::oauth_client::expect_token;
 use crate::support::process::{add_account, run_successfully};
 use crate::support::service::{config_with, unlimited_config};
-use crate::support::{
-    Browser, OAuthClient, ServerProcess, Service, TestDatabase, recorded_events,
-};
+use crate::support::{Browser, OAuthClient, ServerProcess, Service, TestDatabase, recorded_events};
 
 /// Stores the counted events, and returns all events.
 async fn read_events(service: &Service) -> Vec<AuditEvent> {

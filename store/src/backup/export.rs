@@ -5,11 +5,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use rusqlite::params_from_iter;
 
+use super::BackupError;
 use super::manifest::{Manifest, TableSummary};
 use super::new_file::{ExistingFile, NewBackupFile};
 use super::schema::Schema;
 use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
-use super::BackupError;
 use crate::engine::database::Database;
 use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion};
 

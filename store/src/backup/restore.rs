@@ -4,10 +4,10 @@ use belfry_core::account::DELETION_DELAY;
 use belfry_core::audit::NewAuditEvent;
 use belfry_core::oauth::token::expiry_after;
 
+use super::BackupError;
 use super::file::Backup;
 use super::schema::Schema;
 use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
-use super::BackupError;
 use crate::engine::migrations::{MIGRATIONS, Migration, SchemaPolicy, SchemaVersion};
 use crate::engine::{Statement, migrations, sql};
 use crate::error::StoreError;

@@ -303,8 +303,7 @@ async fn a_directory_that_cannot_be_written_is_reported() {
     drop(source.open().await);
     let file = Path::new("/proc/nowhere/backup");
     let existing_file = ExistingFile::Reject;
-    let outcome =
-        create_backup(&source.database, &options(), file, existing_file, now()).await;
+    let outcome = create_backup(&source.database, &options(), file, existing_file, now()).await;
     let error = outcome.unwrap_err().to_string();
     assert!(error.starts_with("cannot write /proc/nowhere/backup: "), "{error}");
 }

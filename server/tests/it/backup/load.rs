@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::now;
 use super::rows::{connect_postgres, read_sqlite_rows};
-use crate::support::{TestDatabase, any_events};
+use crate::support::TestDatabase;
 
 const WRITERS: i64 = 64;
 
@@ -125,9 +125,7 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     let backup = belfry_store::Backup::open(&file).unwrap();
     let event = NewAuditEvent::for_command(now(), AuditKind::Restore);
     let tokens = belfry_store::RestoredTokens::Keep;
-    belfry_store::restore_backup(&backup, database, &options(), tokens, &event)
-        .await
-        .unwrap();
+    belfry_store::restore_backup(&backup, database, &options(), tokens, &event).await.unwrap();
     let count: i64 = client.query_one("select count(*) from accounts", &[]).await.unwrap().get(0);
     assert_eq!(count, 200_000);
 }

@@ -53,13 +53,10 @@ async fn a_server_detects_changes_by_commands(workspace: Workspace) {
         let password = output.lines().find_map(|line| line.strip_prefix("password: "));
         password.unwrap_or_else(|| panic!("{output}")).to_owned()
     };
-    let old_password = find_password(
-        &served_workspace.workspace.run(&["account", "add", "alice"]),
-    );
+    let old_password = find_password(&served_workspace.workspace.run(&["account", "add", "alice"]));
     let issue_token = ["token", "issue", "alice", "--scopes", "push"];
     let token = served_workspace.workspace.run(&issue_token).trim_end().to_owned();
-    let other_token =
-        served_workspace.workspace.run(&issue_token).trim_end().to_owned();
+    let other_token = served_workspace.workspace.run(&issue_token).trim_end().to_owned();
     for token in [&token, &other_token] {
         assert_eq!(served_workspace.token_status(token).await, 200, "the token is cached now");
     }
@@ -80,8 +77,7 @@ async fn a_server_detects_changes_by_commands(workspace: Workspace) {
     );
 
     let keep_tokens = ["account", "password", "alice", "--keep-tokens"];
-    let new_password =
-        find_password(&served_workspace.workspace.run(&keep_tokens));
+    let new_password = find_password(&served_workspace.workspace.run(&keep_tokens));
     assert_eq!(served_workspace.sign_in_status(&old_password).await, 403);
     assert_eq!(served_workspace.sign_in_status(&new_password).await, 200);
     assert_eq!(served_workspace.token_status(&other_token).await, 200, "the token is still valid");
@@ -97,13 +93,11 @@ async fn a_server_detects_changes_by_commands(workspace: Workspace) {
     served_workspace.workspace.run(&["account", "password", "alice"]);
     served_workspace.wait_for_status(&other_token, 401).await;
 
-    let third_token =
-        served_workspace.workspace.run(&issue_token).trim_end().to_owned();
+    let third_token = served_workspace.workspace.run(&issue_token).trim_end().to_owned();
     served_workspace.wait_for_status(&third_token, 200).await;
     served_workspace.workspace.run(&["app", "delete", app]);
     served_workspace.wait_for_status(&third_token, 401).await;
-    let fourth_token =
-        served_workspace.workspace.run(&issue_token).trim_end().to_owned();
+    let fourth_token = served_workspace.workspace.run(&issue_token).trim_end().to_owned();
     served_workspace.wait_for_status(&fourth_token, 200).await;
     served_workspace.workspace.run(&["account", "delete", "alice"]);
     served_workspace.wait_for_status(&fourth_token, 401).await;

@@ -101,7 +101,10 @@ fn reading_needs_no_write_access_and_creates_no_files() {
         for arguments in READ_COMMANDS {
             let output = run_unprivileged(arguments);
             let message = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success() && !output.stdout.is_empty(), "{arguments:?}: {message}");
+            assert!(
+                output.status.success() && !output.stdout.is_empty(),
+                "{arguments:?}: {message}"
+            );
             assert_eq!(data_files(workspace.path()), files_before, "{arguments:?}");
         }
         let output = run_unprivileged(&["account", "disable", "alice"]);
