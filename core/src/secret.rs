@@ -81,17 +81,12 @@ impl SplitToken {
     /// Parses an authorization code: a split token, or a short code in any case, with any dashes
     /// and spaces.
     pub fn parse_code(text: &str) -> Option<Self> {
-        let letters = || {
-            let is_separator = |c: &char| *c == '-' || c.is_whitespace();
-            let letters = text.chars().filter(|c| !is_separator(c)).take(SHORT_CODE_LETTERS + 1);
-            letters.map(|c| c.to_ascii_uppercase()).collect::<String>()
-        };
-        let is_short_code = |letters: &String| {
-            letters.len() == SHORT_CODE_LETTERS
-                && letters.bytes().all(|letter| SHORT_CODE_ALPHABET.contains(&letter))
-        };
-        let short_code = || Some(Self::from_letters(&Some(letters()).filter(is_short_code)?));
-        Self::parse(text).or_else(short_code)
+        let letters = text.chars().filter(|c| *c != '-' && !c.is_whitespace());
+        let letters: String =
+            letters.take(SHORT_CODE_LETTERS + 1).map(|c| c.to_ascii_uppercase()).collect();
+        let is_short_code = letters.len() == SHORT_CODE_LETTERS
+            && letters.bytes().all(|letter| SHORT_CODE_ALPHABET.contains(&letter));
+        if is_short_code { Some(Self::from_letters(&letters)) } else { Self::parse(text) }
     }
 
     fn from_letters(letters: &str) -> Self {
