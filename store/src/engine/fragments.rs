@@ -44,6 +44,16 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
         and (cast($due_before as bigint) is null or delete_at < $due_before)
         and {is_not_last_admin}"),
 
+    // The account has the credential version, if one is given.
+    ("has_version", r"
+        (
+            cast($version as bigint) is null
+            or exists (
+                select 1
+                from accounts
+                where id = $account and credential_version = $version
+            )
+        )"),
     // The latest possible last use of a token or app, because uses within an hour are not stored.
     // For a row that was never used, it is the creation time. The indexes have the same expression.
     ("last_use", r"

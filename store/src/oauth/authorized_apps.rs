@@ -106,15 +106,7 @@ pub(crate) fn revocation_event_source(
               and (cast($app as bigint) is null or app_id = $app)
               and revoked_at is null
               and (expires_at is null or expires_at > $now)
-              and (
-                  cast($version as bigint) is null
-                    or exists (
-                        select 1
-                        from accounts
-                        where id = $account
-                          and credential_version = $version
-                    )
-              )
+              and {has_version}
             group by account_id, app_id
         ",
         [account, app, version, now]
@@ -141,15 +133,7 @@ pub(crate) fn add_access_revocation(
                 delete from grants
                 where account_id = $account
                   and (cast($app as bigint) is null or app_id = $app)
-                  and (
-                      cast($version as bigint) is null
-                        or exists (
-                            select 1
-                            from accounts
-                            where id = $account
-                              and credential_version = $version
-                        )
-                  )
+                  and {has_version}
             ",
             [account, app, version]
         ))
@@ -160,15 +144,7 @@ pub(crate) fn add_access_revocation(
                   and account_id = $account
                   and (cast($app as bigint) is null or app_id = $app)
                   and used_at is null
-                  and (
-                      cast($version as bigint) is null
-                        or exists (
-                            select 1
-                            from accounts
-                            where id = $account
-                              and credential_version = $version
-                        )
-                  )
+                  and {has_version}
             ",
             [account, app, now, version]
         ))
@@ -179,15 +155,7 @@ pub(crate) fn add_access_revocation(
                 where account_id = $account
                   and (cast($app as bigint) is null or app_id = $app)
                   and revoked_at is null
-                  and (
-                      cast($version as bigint) is null
-                        or exists (
-                            select 1
-                            from accounts
-                            where id = $account
-                              and credential_version = $version
-                        )
-                  )
+                  and {has_version}
                 returning expires_at
             ",
             [account, app, now, version]

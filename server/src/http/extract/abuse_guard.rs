@@ -64,7 +64,7 @@ impl AbuseGuard {
     ) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
         let buckets = limits.abuse.client_secret_buckets(self.network, client_id);
-        self.apply_limits_for_app(app, &limits, CountMode::Peek, &buckets).await
+        self.apply_limits(app, &limits, CountMode::Peek, &buckets).await
     }
 
     /// Counts a wrong client secret, or an unknown client.
@@ -72,35 +72,27 @@ impl AbuseGuard {
         let limits = self.state.limits.active();
         let buckets = limits.abuse.client_secret_buckets(self.network, client_id);
         // The limit is enforced before the next secret is verified.
-        let _ = self.apply_limits_for_app(app, &limits, CountMode::Charge, &buckets).await;
+        let _ = self.apply_limits(app, &limits, CountMode::Charge, &buckets).await;
     }
 
     pub async fn count_app_registration(&self) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
-        self.apply_limits(
-            &limits,
-            CountMode::Check,
-            &limits.abuse.app_registration_buckets(self.network),
-        )
-        .await
+        let buckets = limits.abuse.app_registration_buckets(self.network);
+        self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
 
     /// Counts a new authorization request, before it is stored.
     pub async fn count_authorization_request(&self) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
-        self.apply_limits(
-            &limits,
-            CountMode::Check,
-            &limits.abuse.authorization_request_buckets(self.network),
-        )
-        .await
+        let buckets = limits.abuse.authorization_request_buckets(self.network);
+        self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
 
     /// Counts a test that a user sends to a device.
     pub async fn count_device_test(&self, account_id: i64) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
-        self.apply_limits(&limits, CountMode::Check, &limits.abuse.device_test_buckets(account_id))
-            .await
+        let buckets = limits.abuse.device_test_buckets(account_id);
+        self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
 
     /// Refunds the sign-up that was counted for a name lookup, if no account has the name: only
@@ -108,7 +100,7 @@ impl AbuseGuard {
     pub async fn refund_name_lookup(&self) {
         let limits = self.state.limits.active();
         let buckets = self.sign_up_buckets(&limits);
-        let _ = self.apply_limits(&limits, CountMode::Refund, &buckets).await;
+        let _ = self.apply_limits(None, &limits, CountMode::Refund, &buckets).await;
         // After the refund nothing is counted, so the headers have nothing to report.
         drop(self.decision_slot.take());
     }
@@ -117,7 +109,8 @@ impl AbuseGuard {
     /// sign-up endpoint. Limits that apply to every request have already counted it.
     pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
-        self.apply_limits(&limits, CountMode::Check, &self.sign_up_buckets(&limits)).await
+        let buckets = self.sign_up_buckets(&limits);
+        self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
 
     fn sign_up_buckets<'a>(&self, limits: &'a ActiveLimits) -> Buckets<'a> {
@@ -125,18 +118,9 @@ impl AbuseGuard {
         limits.table.sign_up_buckets(method.as_str(), uri.path(), self.network)
     }
 
-    /// Counts, checks or refunds an attempt, depending on `mode`.
+    /// Counts, checks or refunds an attempt, depending on `mode`. The audit event of a rejection
+    /// names the app, if one is given.
     async fn apply_limits(
-        &self,
-        limits: &ActiveLimits,
-        mode: CountMode,
-        buckets: &[Bucket<'_>],
-    ) -> Result<(), LimitExceeded> {
-        self.apply_limits_for_app(None, limits, mode, buckets).await
-    }
-
-    /// Like [`Self::apply_limits`]. The audit event of a rejection names the app.
-    async fn apply_limits_for_app(
         &self,
         app: Option<i64>,
         limits: &ActiveLimits,
@@ -173,16 +157,13 @@ impl GuessGuard for AbuseGuard {
 
     async fn count_guess(&self, mode: CountMode, guess: Guess<'_>) -> Result<(), Duration> {
         let limits = self.state.limits.active();
-        let result = match guess {
-            Guess::SignIn(name) => {
-                self.apply_limits(&limits, mode, &limits.abuse.sign_in_buckets(self.network, name))
-                    .await
-            }
+        let buckets = match guess {
+            Guess::SignIn(name) => limits.abuse.sign_in_buckets(self.network, name),
             Guess::Confirmation(Account { name, id, .. }) => {
-                let buckets = limits.abuse.password_confirmation_buckets(self.network, name, *id);
-                self.apply_limits(&limits, mode, &buckets).await
+                limits.abuse.password_confirmation_buckets(self.network, name, *id)
             }
         };
+        let result = self.apply_limits(None, &limits, mode, &buckets).await;
         result.map_err(|exceeded| exceeded.retry_after)
     }
 
