@@ -9,20 +9,15 @@ use askama::Template;
 use belfry_core::push::message::MessageKind;
 use belfry_core::push::receiver::{Protocol, ReceiverState};
 use belfry_core::rules::{Rule, RuleKind};
-use belfry_core::text::escape_invisible;
 use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery};
 use jiff::Timestamp;
 
 use self::failure::describe_failure;
 use super::rule_title::rule_title;
-use super::text::truncate;
+use super::text::format_name;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AuthenticationError, Form, Layout};
 use crate::delivery::test_message::TestText;
-use crate::language::isolate;
-
-/// Maximum number of characters shown of a name.
-const MAX_NAME_CHARS: usize = 100;
 
 /// `templates/devices.html`. Posts `device`, a receiver's id, and `change`: `test` or `remove`.
 #[derive(Clone, Template)]
@@ -63,7 +58,7 @@ impl DevicesPage<'_> {
     }
 
     fn device_name(device: &ListedReceiver) -> String {
-        shorten(&device.name())
+        format_name(&device.name())
     }
 
     /// Returns the kind of a device and the host of its push service.
@@ -171,8 +166,4 @@ impl DevicesPage<'_> {
     fn timed_text(&self, key: &str, time: Timestamp) -> TimedText {
         TimedText::new(&self.layout, key, time, TimeFormat::Short(self.now))
     }
-}
-
-fn shorten(name: &str) -> String {
-    isolate(&escape_invisible(&truncate(name, MAX_NAME_CHARS)))
 }

@@ -17,10 +17,11 @@ use jiff::Timestamp;
 
 use self::rejected::{BLANK_FIELDS, EnteredFields};
 pub use self::rejected::{RejectedForm, RejectionReason};
-use self::rows::{EntryRow, format_name};
+use self::rows::EntryRow;
 pub use self::trial::Trial;
 pub use self::view::{NotificationsPart, NotificationsView};
 use super::pager::{Pager, select_entries};
+use super::text::format_name;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::language::Argument;

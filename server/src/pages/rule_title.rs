@@ -3,14 +3,10 @@
 use std::borrow::Cow;
 
 use belfry_core::rules::{Rule, RuleKind, builtin};
-use belfry_core::text::escape_invisible;
 
 use super::Layout;
-use super::text::truncate;
-
-/// The maximum number of characters shown of a pattern, because an account may have megabytes of
-/// rules.
-const MAX_PATTERN_CHARS: usize = 200;
+use super::text::format_name;
+use crate::language::Argument;
 
 /// Returns the title of a rule of this kind.
 pub(super) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {
@@ -19,8 +15,7 @@ pub(super) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> St
         return builtin_title(id, layout).into_owned();
     }
     let text_with = |key: &str, name: &str, value: &str| {
-        let value = truncate(value, MAX_PATTERN_CHARS);
-        layout.language.text_with(key, name, &*escape_invisible(&value))
+        layout.language.text_with(key, name, Argument::Trusted(&format_name(value)))
     };
     match kind {
         RuleKind::Content => {

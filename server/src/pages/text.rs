@@ -2,10 +2,20 @@
 
 use std::borrow::Cow;
 
-/// Truncates text that has more than this many characters, and appends an ellipsis to it.
-pub(super) fn truncate(text: &str, max_chars: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
-    }
+use belfry_core::text::escape_invisible;
+
+use crate::language::isolate;
+
+/// The maximum number of characters shown of a name, because an account may have megabytes of
+/// rules.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Returns a word, an id or another name as pages show it: truncated, with invisible characters
+/// escaped, and isolated.
+pub(super) fn format_name(name: &str) -> String {
+    let shown_name = match name.char_indices().nth(MAX_NAME_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
+    };
+    isolate(&escape_invisible(&shown_name))
 }

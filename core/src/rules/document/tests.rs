@@ -368,29 +368,3 @@ fn a_maximally_nested_body_is_stored_and_parsed() {
     let response = json::to_bytes(&RulesetsResponse::new([&document], alice()));
     assert!(serde_json::from_slice::<Value>(&response).is_ok());
 }
-
-#[test]
-fn patched_builtins_are_those_that_differ_from_their_definition() {
-    let patched_rules = |document: &RuleDocument| -> Vec<(String, bool)> {
-        let rules = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
-        rules.map(|rule| (rule.rule_id, rule.enabled)).collect()
-    };
-    let mut document = document_with_rooms(["!r:x.org"]);
-    assert_eq!(patched_rules(&document), []);
-    document.set_enabled(RuleKind::Underride, ".m.rule.message", false).unwrap();
-    document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
-    document
-        .set_actions(
-            RuleKind::Underride,
-            ".m.rule.call",
-            vec![Action::Notify],
-            NewRuleLimits::default(),
-        )
-        .unwrap();
-    let expected = [(builtin::MASTER, true), (".m.rule.call", true), (".m.rule.message", false)];
-    assert_eq!(patched_rules(&document), expected.map(|(id, enabled)| (id.to_owned(), enabled)));
-    // A change back to the definition is still stored, but makes no difference.
-    document.set_enabled(RuleKind::Underride, ".m.rule.message", true).unwrap();
-    document.set_enabled(RuleKind::Override, builtin::MASTER, false).unwrap();
-    assert_eq!(patched_rules(&document), [(".m.rule.call".to_owned(), true)]);
-}

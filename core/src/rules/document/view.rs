@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{RuleDocument, RulePatch, no_such_rule};
+use super::{RuleDocument, no_such_rule};
 use crate::rules::{Rule, RuleError, RuleKind, RuleScope, Ruleset, User, builtin};
 
 impl RuleDocument {
@@ -37,16 +37,6 @@ impl RuleDocument {
         Ruleset::from_fn(|kind| self.rules(kind, user))
     }
 
-    /// Returns the built-in rules of a kind that the user's changes make different from their
-    /// definition. Placeholders are not replaced.
-    pub fn patched_builtins(&self, kind: RuleKind) -> impl Iterator<Item = Rule> {
-        self.builtin_rules(kind).filter_map(|builtin| {
-            let mut rule = builtin.clone();
-            apply_patch(self.patch(&rule.rule_id)?, &mut rule);
-            (rule != *builtin).then_some(rule)
-        })
-    }
-
     /// Returns the definitions of the built-in rules of a kind. A device has none.
     pub(in crate::rules) fn builtin_rules(
         &self,
@@ -62,19 +52,15 @@ impl RuleDocument {
     /// Returns a built-in rule with placeholders replaced and the user's changes applied.
     fn effective_builtin(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
         let mut rule = builtin::replace_placeholders(rule, user);
-        if let Some(patch) = self.patch(&rule.rule_id) {
-            apply_patch(patch, rule.to_mut());
+        let Some(patch) = self.patch(&rule.rule_id) else { return rule };
+        if let Some(enabled) = patch.enabled {
+            let rule = rule.to_mut();
+            rule.enabled = enabled;
+            rule.until = patch.until;
+        }
+        if let Some(actions) = &patch.actions {
+            rule.to_mut().actions.clone_from(actions);
         }
         rule
-    }
-}
-
-fn apply_patch(patch: &RulePatch, rule: &mut Rule) {
-    if let Some(enabled) = patch.enabled {
-        rule.enabled = enabled;
-        rule.until = patch.until;
-    }
-    if let Some(actions) = &patch.actions {
-        rule.actions.clone_from(actions);
     }
 }

@@ -9,8 +9,8 @@ use belfry_core::rules::preferences::PreferenceError;
 
 use super::NotificationsPart;
 use super::quiet_hours::QuietHoursFields;
-use super::rows::format_name;
 use crate::language::{Argument, Language};
+use crate::pages::text::format_name;
 
 /// A rejected form.
 pub struct RejectedForm {

@@ -3,18 +3,12 @@
 use belfry_core::percent;
 use belfry_core::rules::preferences::{Keyword, Setting, SubjectPreference};
 use belfry_core::rules::{Effect, Rule, RuleKind};
-use belfry_core::text::escape_invisible;
 use jiff::Timestamp;
 
 use super::super::Layout;
-use crate::language::isolate;
 use crate::pages::rule_title::rule_title;
-use crate::pages::text::truncate;
+use crate::pages::text::format_name;
 use crate::pages::timed_text::{TimeFormat, TimedText};
-
-/// The maximum number of characters shown of a name, because an account may have megabytes of
-/// rules.
-const MAX_NAME_CHARS: usize = 200;
 
 pub(super) struct EntryRow {
     pub(super) title: String,
@@ -108,10 +102,4 @@ impl EntryRow {
         let state_key = if is_silent { "rules-silent" } else { "rules-notify" };
         Self::new(layout, (title, &format!("{kind}/{id}")), &setting, Some(state_key), now)
     }
-}
-
-/// Returns a word, an id or a profile tag as pages show it: truncated, and with invisible
-/// characters escaped.
-pub(super) fn format_name(name: &str) -> String {
-    isolate(&escape_invisible(&truncate(name, MAX_NAME_CHARS)))
 }
