@@ -91,15 +91,16 @@ impl EntryRow {
         now: Timestamp,
     ) -> Self {
         let id = &rule.rule_id;
-        let has_own_conditions = matches!(kind, RuleKind::Override | RuleKind::Underride);
-        let title = if has_own_conditions && rule.quiet_hours().is_none() {
-            format_name(id)
-        } else {
-            rule_title(kind, rule, layout)
+        let title = match kind {
+            RuleKind::Override | RuleKind::Underride => format_name(id),
+            RuleKind::Content | RuleKind::Room | RuleKind::Sender => rule_title(kind, rule, layout),
         };
         let setting = Setting::from_rule(rule, kind);
-        let is_silent = setting.effect == Effect::Silent;
-        let state_key = if is_silent { "rules-silent" } else { "rules-notify" };
+        let state_key = match setting.effect {
+            Effect::Silent if rule.quiet_hours().is_some() => "rules-about-quiet-hours",
+            Effect::Silent => "rules-silent",
+            Effect::Notify { .. } => "rules-notify",
+        };
         Self::new(layout, (title, &format!("{kind}/{id}")), &setting, Some(state_key), now)
     }
 }

@@ -37,7 +37,7 @@ async fn rules_that_express_no_preference_are_listed_in_evaluation_order() {
         "4|Apps have made these rules",
         "|polls|Silent|Until|09:00 UTC|",
         "|Switch off|Delete|",
-        "|Quiet hours|Silent|",
+        "|night|Quiet hours|",
         "|Messages in the room #tea:x|Silent|",
         "|rest|Off|Notifies|Sound|Highlight|",
         "|Switch on again|Delete|",
