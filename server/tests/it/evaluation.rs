@@ -7,7 +7,6 @@ mod explain;
 mod huge;
 pub(crate) mod many;
 mod timed;
-mod unusual_input;
 pub(crate) mod work_budget;
 
 use axum::http::StatusCode;

@@ -60,23 +60,6 @@ async fn notified_users_are_grouped_by_rule() {
 }
 
 #[tokio::test]
-async fn creators_may_notify_the_room() {
-    let (service, application_service) = start_with_application_service().await;
-    service.user_client("ann").await;
-    let request_body = |room: serde_json::Value| json!({ "event": message_event("hello @room"), "room": room, "members": members(&["ann"]) });
-    let bob = "@bob:elsewhere.example";
-    for (room, rule) in [
-        (json!({ "power_levels": {}, "creators": ["@c:x", bob] }), ".m.rule.roomnotif"),
-        (json!({ "power_levels": {}, "creators": ["@c:x"] }), ".m.rule.message"),
-    ] {
-        assert_eq!(
-            application_service.evaluate(&request_body(room)).await,
-            [rule_group(rule, &["ann"])]
-        );
-    }
-}
-
-#[tokio::test]
 async fn long_actions_are_omitted_from_the_response() {
     let (service, application_service) = start_with_application_service().await;
     let names = ["ann", "ben", "cat"];
@@ -195,19 +178,13 @@ async fn an_invalid_body_is_rejected() {
     let (_service, application_service) = start_with_application_service().await;
     for (body, errcode) in [
         ("", "M_NOT_JSON"),
-        ("cake", "M_NOT_JSON"),
         (r#"{"event":{},"members":[{"user_id":"@a:x"}"#, "M_NOT_JSON"),
         ("[]", "M_BAD_JSON"),
         (r#"{"members":[]}"#, "M_MISSING_PARAM"),
-        (r#"{"event":{}}"#, "M_MISSING_PARAM"),
         (r#"{"event":{},"members":[{}]}"#, "M_MISSING_PARAM"),
-        (r#"{"event":{},"members":{}}"#, "M_BAD_JSON"),
-        (r#"{"event":{},"members":["@a:x"]}"#, "M_BAD_JSON"),
         (r#"{"event":{},"members":[{"user_id":1}]}"#, "M_BAD_JSON"),
         (r#"{"event":{},"members":[{"user_id":"@a:x","user_id":"@b:x"}]}"#, "M_BAD_JSON"),
-        (r#"{"event":{},"members":[],"members":[]}"#, "M_BAD_JSON"),
         (r#"{"event":{},"members":[],"all":"yes"}"#, "M_BAD_JSON"),
-        (r#"{"event":[],"members":[]}"#, "M_BAD_JSON"),
         (r#"{"event":{},"members":[{"user_id":"@a:x","profile_tag":""}]}"#, "M_INVALID_PARAM"),
     ] {
         let response = application_service.send(EVALUATE, body).await;
