@@ -1,6 +1,7 @@
 //! Paths of the push rules API. The encoded path is split into segments before decoding, so an
 //! escaped slash is not a separator.
 
+use serde::Serialize;
 use thiserror::Error;
 
 use super::id::{self, IdError};
@@ -27,13 +28,14 @@ pub enum RulePath {
 }
 
 /// The scope, kind and id of a user rule or a built-in rule. The rule need not exist.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleRef {
     /// `global`, or a device.
     pub scope: RuleScope,
     /// The kind, which is also the name of the rule's list in the ruleset.
     pub kind: RuleKind,
     /// The id, possibly one that is reserved for built-in rules.
+    #[serde(rename = "rule_id")]
     pub id: String,
 }
 
