@@ -15,7 +15,7 @@ use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::random;
 use belfry_runtime::sealing::SealingKey;
 use belfry_store::{
-    Database, NewDelivery, NewMessage, NewReceiver, Options, Store, StoreError, StoredReceiver,
+    Database, NewDelivery, NewMessage, Options, Receiver, Store, StoreError,
 };
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
@@ -99,7 +99,7 @@ pub(crate) async fn add_event(arguments: &QueueArguments) -> Result<(), Box<dyn 
         room_name: Some("Kitchen".to_owned()),
         content: Some(json!({ "msgtype": "m.text", "body": "There is cake in the kitchen!" })),
     };
-    let delivery = |receiver: &StoredReceiver| NewDelivery {
+    let delivery = |receiver: &Receiver| NewDelivery {
         dedup_key: Sha256Digest::compute(&format!("{id} {} {}", receiver.account_id, receiver.id)),
         account_id: receiver.account_id,
         receiver_id: receiver.id,
@@ -146,21 +146,23 @@ fn receiver(
     origin: &str,
     vapid_key: &str,
     now: Timestamp,
-) -> NewReceiver {
+) -> Receiver {
     let id = i64::from(u32::from_be_bytes(random::bytes()) >> 1).max(1);
     let secrets = ReceiverSecrets { auth: Some(AUTH.to_owned()), access_token: None };
-    NewReceiver {
+    Receiver {
         account_id,
         id,
-        protocol: pusher.protocol(),
         token: None,
-        app_id: pusher.app_id.clone(),
-        push_key: pusher.pushkey.clone(),
         document: ReceiverDocument::Pusher(pusher),
         secrets: seal_secrets(key, account_id, id, &secrets),
         origin: origin.to_owned(),
         vapid_key: Some(vapid_key.to_owned()),
-        ack: None,
+        pending_ack: None,
         created_at: now,
+        succeeded_at: None,
+        failed_at: None,
+        failure: None,
+        denied_since: None,
+        denied_count: 0,
     }
 }

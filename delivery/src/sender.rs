@@ -12,7 +12,7 @@ use belfry_core::push::message::{DeliveryDetails, Message};
 use belfry_core::push::receiver::{PusherKind, ReceiverDocument};
 use belfry_runtime::clock::Clock;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{ClaimedDelivery, StoredReceiver};
+use belfry_store::{ClaimedDelivery, Receiver};
 use bytes::Bytes;
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, InvalidHeaderValue, RETRY_AFTER,
@@ -73,7 +73,7 @@ impl Attempt {
     /// Derives the result from a response.
     fn from_response(
         response: &Response<Bytes>,
-        receiver: &StoredReceiver,
+        receiver: &Receiver,
         now: Timestamp,
     ) -> Self {
         let status = response.status().as_u16();
@@ -151,7 +151,7 @@ impl Sender {
 
     fn prepare_web_push(
         &self,
-        receiver: &StoredReceiver,
+        receiver: &Receiver,
         endpoint: Endpoint,
         message: &Message,
         details: &DeliveryDetails,

@@ -7,6 +7,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use belfry_core::oauth::issuer_policy::{IssuerPolicy, MASTODON};
 use belfry_core::percent;
+use belfry_delivery::acceptance::Delivery;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::supervisor::{TaskStatus, Tasks};
 use belfry_store::{RuleWriter, Store, SweepOutcome};
@@ -21,7 +22,7 @@ use crate::auth::passwords::Passwords;
 use crate::auth::tokens::TokenIssuer;
 use crate::config::{BaseUrl, Config, RunningSettings};
 use crate::control::ExpectedProbe;
-use crate::delivery::Delivery;
+use crate::delivery::open_delivery;
 use crate::evaluation::pool::EvaluationPool;
 use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;
@@ -98,7 +99,7 @@ impl AppState {
             rule_index_cache: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
             evaluation_pool: EvaluationPool::default(),
-            delivery: Delivery::open(&config, &store, &clock).await?,
+            delivery: open_delivery(&config, &store, &clock).await?,
             large_body_slots: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),

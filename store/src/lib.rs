@@ -50,7 +50,7 @@ pub use self::push::deliveries::{
 };
 pub use self::push::lanes::Lane;
 pub use self::push::receiver_list::{ListedReceiver, ReceiverOwner};
-pub use self::push::receivers::{MAX_RECEIVERS, NewReceiver, SetReceiverOutcome, StoredReceiver};
+pub use self::push::receivers::{MAX_RECEIVERS, Receiver, SetReceiverOutcome};
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rules::writes::{RuleWriteError, RuleWriter};
 pub use self::rules::{RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument};

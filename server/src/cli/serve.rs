@@ -175,10 +175,10 @@ fn start_delivery(state: &Arc<AppState>) {
     state.tasks.add(Task::spawn("delivery", move || Arc::clone(&worker).run()));
     start_periodic_task(state, "refresh_delivery", DELIVERY_INTERVAL, |state| async move {
         let Some(delivery) = &state.delivery else { return };
-        if let Err(error) = delivery.count_backlog(&state.store).await {
+        if let Err(error) = delivery.count_backlog().await {
             tracing::warn!(%error, "failed to count the waiting deliveries, retrying later");
         }
-        if let Err(error) = delivery.reload_keys(&state.store).await {
+        if let Err(error) = delivery.reload_keys().await {
             tracing::warn!(%error, "failed to load the VAPID keys, retrying later");
         }
     });

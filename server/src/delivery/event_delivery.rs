@@ -76,7 +76,7 @@ impl EventDelivery {
         let receiver = receivers.iter().find(|listed| listed.receiver.id == delivery.receiver_id);
         Self {
             receiver: receiver.map(|listed| ReceiverSummary {
-                kind: listed.receiver.protocol.as_str(),
+                kind: listed.receiver.protocol().as_str(),
                 name: listed.name(),
             }),
             state: delivery.outcome.map_or("waiting", DeliveryOutcome::as_str),

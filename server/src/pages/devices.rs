@@ -17,7 +17,6 @@ use super::rule_title::rule_title;
 use super::text::format_name;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AuthenticationError, Form, Layout};
-use crate::delivery::test_message::TestText;
 
 /// `templates/devices.html`. Posts `device`, a receiver's id, and `change`: `test` or `remove`.
 #[derive(Clone, Template)]
@@ -44,10 +43,10 @@ pub struct ListedDelivery {
 }
 
 /// Returns the text that a test shows on the device.
-pub fn device_test_text(layout: &Layout<'_>) -> TestText {
+pub fn device_test_text(layout: &Layout<'_>) -> (String, String) {
     let title = layout.title.to_owned();
     let body = layout.text("devices-test-body").into_owned();
-    TestText { title, body }
+    (title, body)
 }
 
 impl DevicesPage<'_> {
@@ -63,7 +62,7 @@ impl DevicesPage<'_> {
 
     /// Returns the kind of a device and the host of its push service.
     fn device_kind(&self, device: &ListedReceiver) -> String {
-        let key = match device.receiver.protocol {
+        let key = match device.receiver.protocol() {
             Protocol::Mastodon => "devices-mastodon",
             Protocol::Gateway => "devices-gateway",
             Protocol::WebPush => "devices-web-push",

@@ -14,7 +14,7 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
         app_id, browser, account_id, parameters, expires_at, came_from"),
     // Of the table `receivers r`.
     ("receiver_columns", r"
-        r.account_id, r.id, r.protocol, r.document, r.secrets, r.origin, r.vapid_key,
+        r.account_id, r.id, r.token, r.document, r.secrets, r.origin, r.vapid_key,
         r.ack_digest, r.ack_expires_at, r.created_at, r.succeeded_at, r.failed_at, r.failure,
         r.denied_since, r.denied_count"),
 

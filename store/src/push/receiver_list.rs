@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use crate::engine::{FromRow, Row, from_row, read_known_rows, sql};
 use crate::error::StoreError;
-use crate::push::receivers::StoredReceiver;
+use crate::push::receivers::Receiver;
 use crate::store::Store;
 
 /// A receiver with the names of its account and app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedReceiver {
-    pub receiver: StoredReceiver,
+    pub receiver: Receiver,
     /// The name of the account.
     pub account: String,
     /// The name of the app whose token registered the receiver; `None` if it has no token.
@@ -24,7 +24,7 @@ pub struct ListedReceiver {
 impl FromRow for ListedReceiver {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
-            receiver: StoredReceiver::take_from(&mut row)?,
+            receiver: Receiver::take_from(&mut row)?,
             account: row.take()?,
             token_app: row.take()?,
             is_live: row.take::<i64>()? != 0,

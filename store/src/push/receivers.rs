@@ -8,19 +8,19 @@ use belfry_core::push::receiver::{Protocol, ReceiverDocument};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-pub use self::registration::{MAX_RECEIVERS, NewReceiver, SetReceiverOutcome};
+pub use self::registration::{MAX_RECEIVERS, SetReceiverOutcome};
 use crate::engine::{CHUNK_LEN, FromRow, Row, list_sql, read_known_rows, sql};
 use crate::error::StoreError;
 use crate::store::Store;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredReceiver {
-    /// The account that it belongs to.
+pub struct Receiver {
+    /// The account whose notifications it gets.
     pub account_id: i64,
-    /// The id, unique within the account.
+    /// A random positive number below 2^31, unique within the account.
     pub id: i64,
-    /// The protocol of its messages.
-    pub protocol: Protocol,
+    /// The token that registered it, with which it ends; `None` if an application service did.
+    pub token: Option<LookupKey>,
     /// The subscription or pusher.
     pub document: ReceiverDocument,
     /// Its secrets, encrypted with the sealing key.
@@ -45,13 +45,18 @@ pub struct StoredReceiver {
     pub denied_count: i64,
 }
 
-impl StoredReceiver {
+impl Receiver {
+    /// Returns the protocol of its messages.
+    pub fn protocol(&self) -> Protocol {
+        self.document.protocol()
+    }
+
     /// Reads the columns of [`receiver_columns`].
     pub(crate) fn take_from(row: &mut Row) -> Result<Self, StoreError> {
         Ok(Self {
             account_id: row.take()?,
             id: row.take()?,
-            protocol: row.take()?,
+            token: row.take()?,
             document: row.take_json()?,
             secrets: row.take()?,
             origin: row.take()?,
@@ -70,7 +75,7 @@ impl StoredReceiver {
     }
 }
 
-impl FromRow for StoredReceiver {
+impl FromRow for Receiver {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         Self::take_from(&mut row)
     }
@@ -82,7 +87,7 @@ impl Store {
         &self,
         account_id: i64,
         now: Timestamp,
-    ) -> Result<Vec<StoredReceiver>, StoreError> {
+    ) -> Result<Vec<Receiver>, StoreError> {
         let select = sql!(
             r"
                 select {receiver_columns}
@@ -101,7 +106,7 @@ impl Store {
         &self,
         account_id: i64,
         id: i64,
-    ) -> Result<Option<StoredReceiver>, StoreError> {
+    ) -> Result<Option<Receiver>, StoreError> {
         self.read_one(sql!(
             r"
                 select {receiver_columns}
@@ -119,7 +124,7 @@ impl Store {
         &self,
         token: LookupKey,
         now: Timestamp,
-    ) -> Result<Option<StoredReceiver>, StoreError> {
+    ) -> Result<Option<Receiver>, StoreError> {
         self.read_one(sql!(
             r"
                 select {receiver_columns}
@@ -138,7 +143,7 @@ impl Store {
         &self,
         accounts: &[i64],
         now: Timestamp,
-    ) -> Result<Vec<StoredReceiver>, StoreError> {
+    ) -> Result<Vec<Receiver>, StoreError> {
         let mut receivers = Vec::new();
         for chunk in accounts.chunks(CHUNK_LEN) {
             let select = list_sql!(
@@ -152,7 +157,7 @@ impl Store {
                 ",
                 [now]
             );
-            receivers.extend(read_known_rows::<StoredReceiver>(self.engine.read(select).await?));
+            receivers.extend(read_known_rows::<Receiver>(self.engine.read(select).await?));
         }
         Ok(receivers)
     }

@@ -2,7 +2,7 @@
 
 use belfry_core::audit::AuditKind;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{KeyPurpose, SigningKeyRow, Store, StoreError, StoredReceiver, VapidKeyUse};
+use belfry_store::{KeyPurpose, Receiver, SigningKeyRow, Store, StoreError, VapidKeyUse};
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde_json::json;
@@ -94,7 +94,7 @@ async fn remove_receivers(
         let page = store.listed_receivers(None, last_row, PAGE_LEN, now).await?;
         let Some(last) = page.last() else { return Ok(count) };
         last_row = Some((last.receiver.account_id, last.receiver.id));
-        for StoredReceiver { account_id, id, vapid_key, .. } in page.iter().map(|row| &row.receiver)
+        for Receiver { account_id, id, vapid_key, .. } in page.iter().map(|row| &row.receiver)
         {
             if vapid_key.as_ref().is_some_and(|key| vapid_keys.contains(key)) {
                 let events = command_events(now, AuditKind::ReceiverRemove);

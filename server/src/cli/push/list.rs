@@ -1,7 +1,7 @@
 //! `belfry push list`
 
 use belfry_core::push::receiver::ReceiverDocument;
-use belfry_store::{ListedReceiver, Store, StoredReceiver};
+use belfry_store::{ListedReceiver, Store, Receiver};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn to_columns(row: &ListedReceiver) -> Vec<String> {
     vec![
         row.account.clone(),
         receiver.id.to_string(),
-        receiver.protocol.as_str().to_owned(),
+        receiver.protocol().as_str().to_owned(),
         format_app(row),
         receiver.origin.clone(),
         row.state().as_str().to_owned(),
@@ -67,12 +67,12 @@ fn to_columns(row: &ListedReceiver) -> Vec<String> {
 }
 
 fn to_json(row: &ListedReceiver) -> Value {
-    let StoredReceiver { id, account_id, protocol, origin, .. } = &row.receiver;
+    let Receiver { id, account_id, origin, .. } = &row.receiver;
     json!({
         "account": row.account,
         "account_id": account_id.to_string(),
         "id": id.to_string(),
-        "kind": protocol.as_str(),
+        "kind": row.receiver.protocol().as_str(),
         "app": row.app(),
         "device": row.device(),
         "profile_tag": profile_tag(row),

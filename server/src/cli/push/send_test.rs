@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::{Protocol, ReceiverState};
+use belfry_delivery::acceptance::outgoing::enqueue_test;
 use belfry_delivery::sealed::open_secrets;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::duration;
 use belfry_runtime::sealing::SealingKey;
 use belfry_store::{
-    DeliveryOutcome, ListedReceiver, LoggedDelivery, Store, StoreError, StoredReceiver,
+    DeliveryOutcome, ListedReceiver, LoggedDelivery, Store, StoreError, Receiver,
 };
 use clap::Args;
 use jiff::Timestamp;
@@ -21,11 +22,13 @@ use crate::cli::CliError;
 use crate::cli::account::find_account;
 use crate::cli::output::{format_count, print};
 use crate::config::Config;
-use crate::delivery::test_message::{TestText, enqueue_test};
 use crate::escape::escape;
 
 /// Interval between reads of a test's state.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The text that the device shows.
+const TEST_BODY: &str = "The operator of the server sent this notification as a test.";
 
 #[derive(Args)]
 pub(in crate::cli) struct SendTest {
@@ -74,16 +77,12 @@ impl SendTest {
             let name = &account.name;
             return Err(format!("{name} has no receivers: a client must subscribe first").into());
         }
-        let text = TestText {
-            title: "Test".to_owned(),
-            body: "The operator of the server sent this notification as a test.".to_owned(),
-        };
         let mut tests = Vec::new();
         for row in &receivers {
             let paused_until = find_pause(store, row).await?;
             let event_id = match find_refusal(row, &sealing_key) {
                 Some(reason) => Err(reason),
-                None => enqueue_test(store, &sealing_key, &row.receiver, text.clone(), now)
+                None => enqueue_test(store, &sealing_key, &row.receiver, "Test", TEST_BODY, now)
                     .await?
                     .ok_or("too many messages wait for it; belfry push log shows them"),
             };
@@ -117,9 +116,9 @@ impl SendTest {
 
 /// Returns the reason for not sending a test to a receiver, if there is one.
 fn find_refusal(row: &ListedReceiver, sealing_key: &SealingKey) -> Option<&'static str> {
-    let StoredReceiver { account_id, id, protocol, secrets, .. } = &row.receiver;
+    let Receiver { account_id, id, secrets, .. } = &row.receiver;
     // A push gateway gets no secrets.
-    let is_lost = *protocol != Protocol::Gateway
+    let is_lost = row.receiver.protocol() != Protocol::Gateway
         && open_secrets(sealing_key, *account_id, *id, secrets)
             == Err(AttemptError::SecretsSealingKey);
     match row.state() {
@@ -178,7 +177,7 @@ impl TestState {
         };
         let LoggedDelivery { attempts, outcome, due_at, .. } = delivery;
         let advice =
-            delivery.error.as_ref().and_then(|error| advise_on_error(error, row.receiver.protocol));
+            delivery.error.as_ref().and_then(|error| advise_on_error(error, row.receiver.protocol()));
         let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
         let error = delivery.error.as_ref().map(ToString::to_string);
         let error = error.as_deref();

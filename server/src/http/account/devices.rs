@@ -92,8 +92,8 @@ async fn send_test(
         return Ok(Notice::TestNotSent);
     };
     guard.count_device_test(account.id).await.map_err(SubmitError::Rejected)?;
-    let text = device_test_text(&session.layout(session.lang));
-    Ok(match delivery.send_test(store, &device.receiver, text, now).await? {
+    let (title, body) = device_test_text(&session.layout(session.lang));
+    Ok(match delivery.send_test(&device.receiver, &title, &body, now).await? {
         Some(_) => Notice::TestSent,
         None => Notice::TestNotSent,
     })

@@ -8,12 +8,12 @@ use belfry_core::audit::AuditKind;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::push::receiver::{ReceiverDocument, Subscription, SubscriptionSettings};
 use belfry_core::push::subscription::{SubscriptionError, SubscriptionRequest};
+use belfry_delivery::acceptance::registration::{NewReceiver, Registration};
 use belfry_delivery::web_push::encryption::check_public_key;
-use belfry_store::{StoredReceiver, WriteOutcome};
+use belfry_store::{Receiver, WriteOutcome};
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::delivery::registration::{NewDevice, Registration};
 use crate::http::error::ApiError;
 use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::bearer::Bearer;
@@ -36,9 +36,9 @@ pub(crate) async fn create_subscription(
     let now = state.clock.now();
     let existing = state.store.receiver_of_token(bearer.lookup_key, now).await?;
     let token = Some(bearer.lookup_key);
-    let device = NewDevice { account_id, token, document, secrets, origin, pending_ack: None };
+    let receiver = NewReceiver { account_id, token, document, secrets, origin, pending_ack: None };
     let events = audit.success_event(AuditKind::ReceiverAdd).into();
-    match delivery.register(&state.store, &events, device, existing.as_ref(), now).await? {
+    match delivery.register(&events, receiver, existing.as_ref(), now).await? {
         Registration::Renewed | Registration::Added(_) => {}
         Registration::NotFound => return Err(ApiError::InvalidToken),
     }
@@ -66,7 +66,7 @@ pub(crate) async fn change_subscription(
     if let ReceiverDocument::Subscription(subscription) = &mut receiver.document {
         subscription.settings = settings;
     }
-    let StoredReceiver { account_id, id, document, .. } = &receiver;
+    let Receiver { account_id, id, document, .. } = &receiver;
     let token = Some(bearer.lookup_key);
     match state.store.renew_receiver(*account_id, *id, token, document).await? {
         WriteOutcome::Written => Ok(Json(subscription_entity(&receiver))),
@@ -98,13 +98,13 @@ fn require_push(bearer: &Bearer) -> Result<i64, ApiError> {
     Ok(bearer.require_user()?.id)
 }
 
-async fn find_subscription(state: &AppState, bearer: &Bearer) -> Result<StoredReceiver, ApiError> {
+async fn find_subscription(state: &AppState, bearer: &Bearer) -> Result<Receiver, ApiError> {
     let receiver = state.store.receiver_of_token(bearer.lookup_key, state.clock.now()).await?;
     receiver.ok_or(ApiError::RecordNotFound)
 }
 
 /// Returns Mastodon's `WebPushSubscription`.
-fn subscription_entity(receiver: &StoredReceiver) -> Value {
+fn subscription_entity(receiver: &Receiver) -> Value {
     let ReceiverDocument::Subscription(subscription) = &receiver.document else {
         return Value::Null;
     };

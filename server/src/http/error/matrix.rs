@@ -10,6 +10,7 @@ use belfry_core::oauth::scope::Scope;
 use belfry_core::percent::PercentError;
 use belfry_core::push::pusher::{ActivationError, PusherError};
 use belfry_core::rules::{PathError, RuleAccess, RuleError};
+use belfry_delivery::acceptance::{EnqueueError, MAX_TARGETS};
 use belfry_store::{RuleWriteError, StoreError};
 use serde_json::json;
 
@@ -19,7 +20,6 @@ use crate::account_memory::unread_responses::TooManyUnreadResponses;
 use crate::auth::authentication::{AuthenticationError, SignUpError, VerifyError};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
-use crate::delivery::{EnqueueError, MAX_TARGETS};
 use crate::evaluation::pool::EvaluationError;
 use crate::http::json::Json;
 

@@ -13,15 +13,15 @@ use belfry_core::push::pusher::{
 use belfry_core::push::receiver::{Pusher, ReceiverDocument, ReceiverSecrets};
 use belfry_core::rules::RuleAccess;
 use belfry_core::secret::Sha256Digest;
+use belfry_delivery::acceptance::outgoing::OutgoingMessage;
+use belfry_delivery::acceptance::registration::{NewReceiver, Registration};
+use belfry_delivery::acceptance::{Delivery, EnqueueError};
 use belfry_delivery::web_push::encryption::check_public_key;
 use belfry_runtime::random;
-use belfry_store::{StoredReceiver, WriteOutcome};
+use belfry_store::{Receiver, WriteOutcome};
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::delivery::outgoing::OutgoingMessage;
-use crate::delivery::registration::{NewDevice, Registration};
-use crate::delivery::{Delivery, EnqueueError};
 use crate::http::error::MatrixError;
 use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::body::FullBody;
@@ -49,7 +49,7 @@ pub(crate) async fn list_pushers(
 ) -> Result<Json<Value>, MatrixError> {
     requester.require_access(RuleAccess::Read)?;
     let receivers = state.store.receivers(requester.account_id, requester.now).await?;
-    let to_json = |receiver: &StoredReceiver| match &receiver.document {
+    let to_json = |receiver: &Receiver| match &receiver.document {
         ReceiverDocument::Pusher(pusher) => {
             Some(pusher.to_json(receiver.pending_ack.is_none(), None))
         }
@@ -96,7 +96,7 @@ pub(crate) async fn set_pusher(
     }
 }
 
-fn as_pusher(receiver: &StoredReceiver) -> Option<&Pusher> {
+fn as_pusher(receiver: &Receiver) -> Option<&Pusher> {
     match &receiver.document {
         ReceiverDocument::Pusher(pusher) => Some(pusher),
         ReceiverDocument::Subscription(_) => None,
@@ -111,13 +111,13 @@ async fn add_pusher(
     requester: &Requester,
     delivery: &Delivery,
     new_pusher: NewPusher,
-    existing: Option<&StoredReceiver>,
+    existing: Option<&Receiver>,
 ) -> Result<Response, MatrixError> {
     let NewPusher { pusher, endpoint, keys } = new_pusher;
     let account_id = requester.account_id;
     let now = requester.now;
     let ack_token = pusher.requires_ack().then(|| random::split_token(now));
-    let device = NewDevice {
+    let receiver = NewReceiver {
         account_id,
         token: requester.token_key,
         document: ReceiverDocument::Pusher(pusher.clone()),
@@ -129,14 +129,14 @@ async fn add_pusher(
         }),
     };
     let events = audit.success_event(AuditKind::ReceiverAdd).into();
-    let registration = delivery.register(&state.store, &events, device, existing, now).await?;
+    let registration = delivery.register(&events, receiver, existing, now).await?;
     match (registration, ack_token) {
         (Registration::NotFound, _) => Err(MatrixError::UnknownToken),
         (Registration::Added(target), Some(token)) => {
             let ack_token = token.reveal().to_owned();
             let content = Message::Ack { app_id: pusher.app_id, ack_token };
             let message = OutgoingMessage { content, source: "", ttl: ACK_LIFETIME };
-            if delivery.enqueue(&state.store, &message, vec![target], now).await? == 0 {
+            if delivery.enqueue(&message, vec![target], now).await? == 0 {
                 return Err(EnqueueError::QueueFull.into());
             }
             Ok((StatusCode::CREATED, Json(json!({}))).into_response())

@@ -12,14 +12,14 @@ use belfry_core::rules::evaluation_request::EvaluateRequest;
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::index::Members;
 use belfry_core::rules::work::RequestWorkBudget;
+use belfry_delivery::acceptance::MAX_TARGETS;
+use belfry_delivery::acceptance::outgoing::DeliveryTarget;
 use jiff::Timestamp;
 
 use self::batch::{Batch, MEMBERS_ADDED_TOGETHER};
 use self::target_collector::TargetCollector;
 use crate::app::AppState;
 use crate::auth::application_services::ApplicationService;
-use crate::delivery::MAX_TARGETS;
-use crate::delivery::outgoing::DeliveryTarget;
 use crate::evaluation::pool::EvaluationSlot;
 use crate::http::error::MatrixError;
 

@@ -8,14 +8,14 @@ use belfry_core::push::message::Message;
 use belfry_core::push::notify_request::{AccountName, NotificationRequest};
 use belfry_core::push::receiver::{ReceiverDocument, Subscription};
 use belfry_core::rules::evaluation_request::EvaluateRequest;
-use belfry_store::StoredReceiver;
+use belfry_delivery::acceptance::outgoing::{DeliveryTarget, OutgoingMessage};
+use belfry_store::Receiver;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::member_evaluation::MemberEvaluation;
 use crate::app::AppState;
 use crate::auth::application_services::ApplicationService;
-use crate::delivery::outgoing::{DeliveryTarget, OutgoingMessage};
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
@@ -34,7 +34,7 @@ pub(crate) async fn notify_account(
     let (account_id, user_id) = find_account(&state, &service, &request.account).await?;
     let now = state.clock.now();
     let receivers = state.store.receivers_of_accounts(&[account_id], now).await?;
-    let is_wanted = |receiver: &StoredReceiver| match &receiver.document {
+    let is_wanted = |receiver: &Receiver| match &receiver.document {
         ReceiverDocument::Subscription(Subscription { settings, .. }) => {
             settings.allows(&request.message.notification_type, request.relationship)
         }
@@ -49,7 +49,7 @@ pub(crate) async fn notify_account(
     }
     let content = Message::Notification(request.message);
     let message = OutgoingMessage { content, source: &service.id, ttl: request.ttl };
-    let accepted = delivery.enqueue(&state.store, &message, targets, now).await?;
+    let accepted = delivery.enqueue(&message, targets, now).await?;
     Ok(Json(json!({ "accepted": accepted })))
 }
 

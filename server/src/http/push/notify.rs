@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::json::to_bytes;
 use belfry_core::push::message::Message;
 use belfry_core::push::notify_request::NotifyRequest;
+use belfry_delivery::acceptance::outgoing::OutgoingMessage;
 
 use super::member_evaluation::{MAX_BODY_BYTES, MemberEvaluation};
 use crate::app::AppState;
-use crate::delivery::outgoing::OutgoingMessage;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
@@ -46,7 +46,7 @@ pub(crate) async fn notify(
     // The slot is free for others while the database is slow.
     drop(slot);
     let message = OutgoingMessage { content: Message::Event(message), source: &service.id, ttl };
-    let accepted = delivery.enqueue(&state.store, &message, targets, now).await?;
+    let accepted = delivery.enqueue(&message, targets, now).await?;
     response.extend(format!(r#","accepted":{accepted}}}"#).bytes());
     Ok(JsonBytes(response.into()).into_response())
 }

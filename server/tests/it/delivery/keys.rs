@@ -2,10 +2,10 @@
 
 use axum::http::StatusCode;
 use belfry_core::push::attempt_error::AttemptError;
-use belfry_core::push::receiver::{Protocol, ReceiverSecrets};
+use belfry_core::push::receiver::ReceiverSecrets;
 use belfry_delivery::sealed::seal_secrets;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{KeyPurpose, NewReceiver, StoredReceiver};
+use belfry_store::{KeyPurpose, Receiver};
 use serde_json::Value;
 
 use super::{DeliveringService, SUBSCRIPTION};
@@ -32,10 +32,10 @@ impl DeliveringService {
 
     async fn reload_keys(&self) {
         let delivery = self.service.state.delivery.as_ref().unwrap();
-        delivery.reload_keys(self.service.store()).await.unwrap();
+        delivery.reload_keys().await.unwrap();
     }
 
-    async fn find_receiver(&self, name: &str) -> Option<StoredReceiver> {
+    async fn find_receiver(&self, name: &str) -> Option<Receiver> {
         let store = self.service.store();
         let account_id = store.account_by_name(name).await.unwrap().unwrap().id;
         store.receivers(account_id, self.service.now()).await.unwrap().into_iter().next()
@@ -75,7 +75,7 @@ async fn a_message_waits_until_the_key_of_its_receiver_is_known() {
     let known = fixture.find_receiver("alice").await.unwrap();
     client.send(&format!("DELETE {SUBSCRIPTION}"), "").await.expect_json(StatusCode::OK);
     let new_key = fixture.add_vapid_key().await;
-    let receiver = NewReceiver { vapid_key: Some(new_key), ..with_new_secrets(&fixture, &known) };
+    let receiver = Receiver { vapid_key: Some(new_key), ..with_new_secrets(&fixture, &known) };
     fixture.service.store().set_receiver(&any_events(), &receiver).await.unwrap();
     fixture.mention("alice", 1).await;
     let delivery = fixture.wait_for_attempts("alice", 1).await;
@@ -87,23 +87,25 @@ async fn a_message_waits_until_the_key_of_its_receiver_is_known() {
 }
 
 /// Returns a receiver like this one, without a token and with new secrets.
-fn with_new_secrets(fixture: &DeliveringService, receiver: &StoredReceiver) -> NewReceiver {
+fn with_new_secrets(fixture: &DeliveringService, receiver: &Receiver) -> Receiver {
     let account_id = receiver.account_id;
     let id = 5;
     let (_, auth) = super::client_keys();
     let secrets = ReceiverSecrets { auth: Some(auth), ..Default::default() };
-    NewReceiver {
+    Receiver {
         account_id,
         id,
-        protocol: Protocol::Mastodon,
         token: None,
-        app_id: String::new(),
-        push_key: "other".to_owned(),
         document: receiver.document.clone(),
         secrets: seal_secrets(&fixture.sealing_key(), account_id, id, &secrets),
         origin: receiver.origin.clone(),
         vapid_key: receiver.vapid_key.clone(),
-        ack: None,
+        pending_ack: None,
         created_at: receiver.created_at,
+        succeeded_at: None,
+        failed_at: None,
+        failure: None,
+        denied_since: None,
+        denied_count: 0,
     }
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::engine::{FromRow, Row, Statement, read_known_rows, sql};
 use crate::error::StoreError;
 use crate::push::lanes::lock_lane_statement;
-use crate::push::receivers::StoredReceiver;
+use crate::push::receivers::Receiver;
 use crate::store::event_source::id_time;
 use crate::store::{Change, Store};
 
@@ -43,7 +43,7 @@ pub struct ClaimedDelivery {
     /// The content of the message, sealed.
     pub content: String,
     /// The receiver as it was when the delivery was claimed.
-    pub receiver: StoredReceiver,
+    pub receiver: Receiver,
 }
 
 impl FromRow for ClaimedDelivery {
@@ -55,7 +55,7 @@ impl FromRow for ClaimedDelivery {
         let attempts = row.take()?;
         let created_at = id_time(&id).unwrap_or(created_second);
         let content = row.take()?;
-        let receiver = StoredReceiver::take_from(&mut row)?;
+        let receiver = Receiver::take_from(&mut row)?;
         let account_id = receiver.account_id;
         let receiver_id = receiver.id;
         let key = DeliveryKey { id, claim, account_id, receiver_id, message_id };

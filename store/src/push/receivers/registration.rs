@@ -1,48 +1,18 @@
 //! Registering, renewing and deleting receivers.
 
 use belfry_core::audit::{AuditKind, NewAuditEvents};
-use belfry_core::push::pusher::PendingAck;
 use belfry_core::push::receiver::{Protocol, ReceiverDocument};
 use belfry_core::secret::{LookupKey, Sha256Digest};
-use jiff::Timestamp;
 
 use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
+use crate::push::receivers::Receiver;
 use crate::store::event_source::{event_source, event_source_for};
 use crate::store::{Change, Store, WriteOutcome, to_json};
 
 /// Maximum number of receivers of an account.
 pub const MAX_RECEIVERS: usize = 20;
-
-/// A receiver to be registered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewReceiver {
-    /// The account whose notifications it gets.
-    pub account_id: i64,
-    /// A random positive number below 2^31.
-    pub id: i64,
-    /// The protocol of its messages.
-    pub protocol: Protocol,
-    /// The token that registers it. The receiver ends with this token.
-    pub token: Option<LookupKey>,
-    /// The app id of a pusher; empty for a subscription.
-    pub app_id: String,
-    /// The push key of a pusher; for a subscription, the token's lookup key.
-    pub push_key: String,
-    /// The subscription or pusher.
-    pub document: ReceiverDocument,
-    /// Its secrets, sealed.
-    pub secrets: String,
-    /// The origin to which messages are sent.
-    pub origin: String,
-    /// The public key that identifies this server to the push service.
-    pub vapid_key: Option<String>,
-    /// The acknowledgement that activates it; `None` if it needs none.
-    pub ack: Option<PendingAck>,
-    /// The registration time.
-    pub created_at: Timestamp,
-}
 
 /// The outcome of registering a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,11 +32,11 @@ impl Store {
     pub async fn set_receiver(
         &self,
         events: &NewAuditEvents,
-        receiver: &NewReceiver,
+        receiver: &Receiver,
     ) -> Result<SetReceiverOutcome, StoreError> {
-        let NewReceiver { account_id, id, created_at: now, .. } = *receiver;
-        let app_id = receiver.app_id.as_str();
-        let push_key = receiver.push_key.as_str();
+        let Receiver { account_id, id, created_at: now, .. } = *receiver;
+        let (app_id, push_key) = receiver_key(receiver);
+        let push_key = push_key.as_str();
         let is_added = event_source_for!(
             receivers,
             "account_id = $account_id and id = $id and app_id = $app_id and push_key = $push_key",
@@ -238,6 +208,17 @@ impl Store {
     }
 }
 
+/// Returns the app id and the push key, which identify a receiver in its account. A subscription has
+/// no app id, and its key is that of its token.
+fn receiver_key(receiver: &Receiver) -> (&str, String) {
+    match &receiver.document {
+        ReceiverDocument::Pusher(pusher) => (&pusher.app_id, pusher.pushkey.clone()),
+        ReceiverDocument::Subscription(_) => {
+            ("", receiver.token.map(LookupKey::to_text).unwrap_or_default())
+        }
+    }
+}
+
 /// Creates a statement with all values of a receiver as parameters.
 macro_rules! receiver_values {
     ($statement:expr, $receiver:ident) => {
@@ -246,16 +227,16 @@ macro_rules! receiver_values {
             [
                 account_id = $receiver.account_id,
                 id = $receiver.id,
-                protocol = $receiver.protocol,
+                protocol = $receiver.protocol(),
                 token = $receiver.token,
-                app_id = $receiver.app_id.as_str(),
-                push_key = $receiver.push_key.as_str(),
+                app_id = receiver_key($receiver).0,
+                push_key = receiver_key($receiver).1,
                 document = to_json(&$receiver.document)?,
                 secrets = $receiver.secrets.as_str(),
                 origin = $receiver.origin.as_str(),
                 vapid_key = $receiver.vapid_key.as_deref(),
-                ack_digest = $receiver.ack.map(|ack| ack.digest),
-                ack_expires_at = $receiver.ack.map(|ack| ack.expires_at),
+                ack_digest = $receiver.pending_ack.map(|ack| ack.digest),
+                ack_expires_at = $receiver.pending_ack.map(|ack| ack.expires_at),
                 now = $receiver.created_at
             ]
         )
@@ -264,7 +245,7 @@ macro_rules! receiver_values {
 
 /// Returns the statement that inserts a receiver if it is live and the account has none with the
 /// same app id and push key.
-fn insert_statement(receiver: &NewReceiver) -> Result<Statement, StoreError> {
+fn insert_statement(receiver: &Receiver) -> Result<Statement, StoreError> {
     Ok(receiver_values!(
         r"
             insert into receivers (account_id, id, protocol, token, app_id, push_key, document,
@@ -283,7 +264,7 @@ fn insert_statement(receiver: &NewReceiver) -> Result<Statement, StoreError> {
 
 /// Returns the statement that replaces the account's receiver with the same app id and push key and
 /// a different id, if the new one is live.
-fn replace_statement(receiver: &NewReceiver) -> Result<Statement, StoreError> {
+fn replace_statement(receiver: &Receiver) -> Result<Statement, StoreError> {
     Ok(receiver_values!(
         r"
             update receivers

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_store::test_support::any_events;
 use belfry_store::{
-    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, Lane, NewReceiver, Store,
+    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, Lane, Receiver, Store,
 };
 
 use super::deliveries::{
@@ -274,7 +274,7 @@ pub(crate) async fn due_lanes_are_listed_in_the_order_they_became_due(store: Sto
         ["https://c.example", "https://a.example", "https://d.example", "https://b.example"];
     for (number, origin) in (0..).zip(origins) {
         let receiver = pusher(7, number + 1, &format!("key {number}"));
-        add_receiver(&store, &NewReceiver { origin: origin.to_owned(), ..receiver }).await;
+        add_receiver(&store, &Receiver { origin: origin.to_owned(), ..receiver }).await;
         let later = [delivery(7, number + 1, &format!("$later{number}"))];
         store.enqueue(&message(&format!("l{number}")), &later, timestamp(NOW + 50)).await.unwrap();
         let deliveries = [delivery(7, number + 1, &format!("$e{number}"))];
@@ -295,11 +295,11 @@ pub(crate) async fn the_least_recently_used_receiver_is_deleted_for_a_new_one(st
     for id in 1..=20 {
         let created_at = timestamp(id);
         let receiver = pusher(7, id, &format!("key {id}"));
-        add_receiver(&store, &NewReceiver { created_at, ..receiver }).await;
+        add_receiver(&store, &Receiver { created_at, ..receiver }).await;
     }
     enqueue(&store, &[delivery(7, 1, "$1")]).await;
     deliver(&store, NOW).await;
-    let next = NewReceiver { created_at: timestamp(30), ..pusher(7, 21, "key 21") };
+    let next = Receiver { created_at: timestamp(30), ..pusher(7, 21, "key 21") };
     add_receiver(&store, &next).await;
     assert!(store.receiver(7, 1).await.unwrap().is_some());
     assert_eq!(store.receiver(7, 2).await.unwrap(), None);

@@ -5,7 +5,7 @@ use belfry_core::secret::Sha256Digest;
 use belfry_store::test_support::any_events;
 use belfry_store::{
     AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, LaneBacklog, LoggedDelivery,
-    MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, NewReceiver, QueueStatus, Store,
+    MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, Receiver, QueueStatus, Store,
     StoredDeliveries,
 };
 
@@ -234,7 +234,7 @@ pub(crate) async fn lanes_with_many_waiting_deliveries_are_listed(store: Store) 
     add_accounts_and_token(&store).await;
     let other = "https://other.example.org";
     add_receiver(&store, &pusher(7, 5, "a")).await;
-    add_receiver(&store, &NewReceiver { origin: other.to_owned(), ..pusher(7, 6, "b") }).await;
+    add_receiver(&store, &Receiver { origin: other.to_owned(), ..pusher(7, 6, "b") }).await;
     for number in 0..3 {
         enqueue(&store, &[delivery(7, 5, &format!("$a{number}"))]).await;
     }

@@ -2,7 +2,7 @@
 
 use belfry_store::test_support::any_events;
 use belfry_store::{
-    DeliveryOutcome, DeliveryResult, NewDelivery, NewMessage, NewReceiver, NewToken,
+    DeliveryOutcome, DeliveryResult, NewDelivery, NewMessage, Receiver, NewToken,
     RetentionSettings, Store, SweepOutcome,
 };
 
@@ -82,7 +82,7 @@ pub(crate) async fn a_sweep_expires_attempted_deliveries_and_those_of_failing_la
     let receivers = [(1, "https://failing.example"), (2, "https://new.example"), (3, ORIGIN)];
     for (id, origin) in receivers {
         let receiver = pusher(7, id, &format!("key {id}"));
-        add_receiver(&store, &NewReceiver { origin: origin.to_owned(), ..receiver }).await;
+        add_receiver(&store, &Receiver { origin: origin.to_owned(), ..receiver }).await;
     }
     store.pause_lane("https://failing.example", timestamp(START + DAY), 3).await.unwrap();
     let past_expiry = START - 3 * MINUTE;
@@ -254,7 +254,7 @@ pub(crate) async fn a_sweep_deletes_more_receivers_than_fit_in_a_batch(store: St
         for index in 0..20 {
             let name = format!("{id} {index}");
             store.add_token(&any_events(), &token(&name, Some(id))).await.unwrap();
-            let receiver = NewReceiver { account_id: id, ..subscription(index + 1, &name) };
+            let receiver = Receiver { account_id: id, ..subscription(index + 1, &name) };
             add_receiver(&store, &receiver).await;
         }
     }

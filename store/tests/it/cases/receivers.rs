@@ -8,8 +8,7 @@ use belfry_core::push::receiver::{
 use belfry_core::secret::Sha256Digest;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    ListedReceiver, MAX_RECEIVERS, NewReceiver, NewToken, SetReceiverOutcome, Store,
-    StoredReceiver, WriteOutcome,
+    ListedReceiver, MAX_RECEIVERS, NewToken, Receiver, SetReceiverOutcome, Store, WriteOutcome,
 };
 
 use super::{
@@ -17,7 +16,7 @@ use super::{
 };
 
 /// Returns a pusher with this push key, without a token.
-pub(crate) fn pusher(account_id: i64, id: i64, push_key: &str) -> NewReceiver {
+pub(crate) fn pusher(account_id: i64, id: i64, push_key: &str) -> Receiver {
     let document = Pusher {
         kind: PusherKind::Http,
         app_id: "org.example.app".to_owned(),
@@ -30,53 +29,16 @@ pub(crate) fn pusher(account_id: i64, id: i64, push_key: &str) -> NewReceiver {
         enabled: true,
         append: true,
     };
-    NewReceiver {
+    Receiver {
         account_id,
         id,
-        protocol: Protocol::Gateway,
         token: None,
-        app_id: "org.example.app".to_owned(),
-        push_key: push_key.to_owned(),
         document: ReceiverDocument::Pusher(document),
         secrets: "sealed".to_owned(),
         origin: "https://push.example.org".to_owned(),
         vapid_key: None,
-        ack: None,
+        pending_ack: None,
         created_at: timestamp(10),
-    }
-}
-
-/// Returns alice's subscription of the token with this name.
-pub(crate) fn subscription(id: i64, token: &str) -> NewReceiver {
-    let document = Subscription {
-        endpoint: "https://push.example.org/1".to_owned(),
-        p256dh: "key".to_owned(),
-        standard: true,
-        settings: SubscriptionSettings::default(),
-    };
-    let lookup = hashed_secret(token).lookup_key;
-    NewReceiver {
-        protocol: Protocol::Mastodon,
-        token: Some(lookup),
-        app_id: String::new(),
-        document: ReceiverDocument::Subscription(document),
-        vapid_key: Some("vapid".to_owned()),
-        ..pusher(7, id, &lookup.to_text())
-    }
-}
-
-/// Returns the stored form of a new receiver.
-fn stored(receiver: &NewReceiver) -> StoredReceiver {
-    StoredReceiver {
-        account_id: receiver.account_id,
-        id: receiver.id,
-        protocol: receiver.protocol,
-        document: receiver.document.clone(),
-        secrets: receiver.secrets.clone(),
-        origin: receiver.origin.clone(),
-        vapid_key: receiver.vapid_key.clone(),
-        pending_ack: receiver.ack,
-        created_at: receiver.created_at,
         succeeded_at: None,
         failed_at: None,
         failure: None,
@@ -85,8 +47,24 @@ fn stored(receiver: &NewReceiver) -> StoredReceiver {
     }
 }
 
+/// Returns alice's subscription of the token with this name.
+pub(crate) fn subscription(id: i64, token: &str) -> Receiver {
+    let document = Subscription {
+        endpoint: "https://push.example.org/1".to_owned(),
+        p256dh: "key".to_owned(),
+        standard: true,
+        settings: SubscriptionSettings::default(),
+    };
+    Receiver {
+        token: Some(hashed_secret(token).lookup_key),
+        document: ReceiverDocument::Subscription(document),
+        vapid_key: Some("vapid".to_owned()),
+        ..pusher(7, id, "")
+    }
+}
+
 /// Registers a receiver that is new.
-pub(crate) async fn add_receiver(store: &Store, receiver: &NewReceiver) {
+pub(crate) async fn add_receiver(store: &Store, receiver: &Receiver) {
     let outcome = store.set_receiver(&any_events(), receiver).await.unwrap();
     assert_eq!(outcome, SetReceiverOutcome::Added, "{receiver:?}");
 }
@@ -118,11 +96,9 @@ async fn receiver_ids(store: &Store, account_id: i64) -> Vec<i64> {
 pub(crate) async fn a_receiver_is_read_back_as_it_was_registered(store: Store) {
     add_accounts_and_token(&store).await;
     let subscription = subscription(5, "t");
-    let pusher = NewReceiver { created_at: timestamp(11), ..pusher(7, 4, "a") };
+    let pusher = Receiver { created_at: timestamp(11), ..pusher(7, 4, "a") };
     add_receiver(&store, &subscription).await;
     add_receiver(&store, &pusher).await;
-    let subscription = stored(&subscription);
-    let pusher = stored(&pusher);
     assert_eq!(store.receiver(7, 5).await.unwrap(), Some(subscription.clone()));
     assert_eq!(store.receiver(8, 5).await.unwrap(), None);
     let both = [subscription.clone(), pusher.clone()];
@@ -140,7 +116,7 @@ pub(crate) async fn a_receiver_replaces_the_one_with_the_same_push_key(store: St
     let added = events_of(AuditKind::ReceiverAdd);
     store.set_receiver(&added, &subscription(5, "t")).await.unwrap();
     store.set_receiver(&added, &pusher(8, 5, "a")).await.unwrap();
-    let replacement = NewReceiver {
+    let replacement = Receiver {
         origin: "https://other.example.org".to_owned(),
         secrets: "new".to_owned(),
         created_at: timestamp(12),
@@ -148,7 +124,7 @@ pub(crate) async fn a_receiver_replaces_the_one_with_the_same_push_key(store: St
     };
     let outcome = store.set_receiver(&added, &replacement).await.unwrap();
     assert_eq!(outcome, SetReceiverOutcome::Replaced);
-    assert_eq!(store.receivers(7, timestamp(20)).await.unwrap(), [stored(&replacement)]);
+    assert_eq!(store.receivers(7, timestamp(20)).await.unwrap(), [replacement]);
     assert_eq!(receiver_ids(&store, 8).await, [5]);
     let added_event = |account, app| ("receiver_add".to_owned(), Some(account), app, None);
     assert_eq!(read_events(&store).await, [added_event(7, Some(1)), added_event(8, None)]);
@@ -214,14 +190,14 @@ pub(crate) async fn no_receiver_is_registered_without_a_valid_account_and_token(
         let outcome = store.set_receiver(&added, &receiver).await.unwrap();
         assert_eq!(outcome, SetReceiverOutcome::NotFound, "{receiver:?}");
     }
-    assert_eq!(store.receiver(7, 5).await.unwrap(), Some(stored(&subscription(5, "t"))));
+    assert_eq!(store.receiver(7, 5).await.unwrap(), Some(subscription(5, "t")));
     assert_eq!(read_events(&store).await, []);
 }
 
 pub(crate) async fn beyond_20_receivers_the_least_recently_successful_is_deleted(store: Store) {
     add_accounts_and_token(&store).await;
     let added = events_of(AuditKind::ReceiverAdd);
-    let receiver_with_id = |id: i64| NewReceiver {
+    let receiver_with_id = |id: i64| Receiver {
         created_at: timestamp(100 - id),
         ..pusher(7, id, &format!("key {id}"))
     };
@@ -230,19 +206,19 @@ pub(crate) async fn beyond_20_receivers_the_least_recently_successful_is_deleted
         add_receiver(&store, &receiver_with_id(id)).await;
     }
     // The receiver with the id 20 is the oldest. Replacing one deletes none.
-    let replaced = NewReceiver { id: 21, ..receiver_with_id(1) };
+    let replaced = Receiver { id: 21, ..receiver_with_id(1) };
     store.set_receiver(&added, &replaced).await.unwrap();
     assert_eq!(receiver_ids(&store, 7).await.len(), MAX_RECEIVERS);
     assert_eq!(read_events(&store).await, []);
     // A subscription that is not live is deleted first, even if it is the newest.
     store.delete_receiver(&any_events(), 7, 2).await.unwrap();
-    let ended = NewReceiver { created_at: timestamp(200), ..subscription(30, "t") };
+    let ended = Receiver { created_at: timestamp(200), ..subscription(30, "t") };
     add_receiver(&store, &ended).await;
     store.revoke_token(&any_events(), hashed_secret("t").lookup_key, timestamp(50)).await.unwrap();
     add_receiver(&store, &receiver_with_id(31)).await;
     assert_eq!(store.receiver(7, 30).await.unwrap(), None);
     let outcome =
-        store.set_receiver(&added, &NewReceiver { id: 40, ..receiver_with_id(32) }).await.unwrap();
+        store.set_receiver(&added, &Receiver { id: 40, ..receiver_with_id(32) }).await.unwrap();
     assert_eq!(outcome, SetReceiverOutcome::Added);
     let mut ids = receiver_ids(&store, 7).await;
     ids.sort_unstable();
@@ -282,7 +258,10 @@ pub(crate) async fn a_push_key_is_removed_from_other_accounts(store: Store) {
         add_receiver(&store, &pusher(account_id, 5, "a")).await;
         add_receiver(&store, &pusher(account_id, 6, "b")).await;
     }
-    let other_app = NewReceiver { app_id: "other".to_owned(), ..pusher(8, 7, "a") };
+    let mut other_app = pusher(8, 7, "a");
+    if let ReceiverDocument::Pusher(pusher) = &mut other_app.document {
+        pusher.app_id = "other".to_owned();
+    }
     add_receiver(&store, &other_app).await;
     let taken_over = events_of(AuditKind::ReceiverTakeover);
     let remove = async || {
@@ -317,7 +296,7 @@ pub(crate) async fn renewing_a_receiver_replaces_its_settings_and_token(store: S
     assert_eq!(renew(7, 6, second).await, WriteOutcome::NotFound);
     assert_eq!(store.receiver_of_token(second, timestamp(20)).await.unwrap(), None);
     assert_eq!(renew(7, 5, second).await, WriteOutcome::Written);
-    let expected = StoredReceiver { document: document.clone(), ..stored(&subscription(5, "t")) };
+    let expected = Receiver { document: document.clone(), ..subscription(5, "u") };
     assert_eq!(store.receiver_of_token(second, timestamp(20)).await.unwrap(), Some(expected));
     assert_eq!(store.receiver_of_token(first, timestamp(20)).await.unwrap(), None);
 }
@@ -326,9 +305,9 @@ pub(crate) async fn a_receiver_is_activated_by_its_ack_token(store: Store) {
     add_accounts_and_token(&store).await;
     let digest = Sha256Digest::compute("ack");
     let ack = Some(PendingAck { digest, expires_at: timestamp(300) });
-    let inactive = NewReceiver { ack, ..pusher(7, 5, "a") };
+    let inactive = Receiver { pending_ack: ack, ..pusher(7, 5, "a") };
     add_receiver(&store, &inactive).await;
-    assert_eq!(store.receivers(7, timestamp(20)).await.unwrap(), [stored(&inactive)]);
+    assert_eq!(store.receivers(7, timestamp(20)).await.unwrap(), [inactive.clone()]);
     let active = async || store.receivers_of_accounts(&[7], timestamp(20)).await.unwrap();
     assert_eq!(active().await, []);
     let activate = async |account, id, token: &str| {
@@ -339,7 +318,7 @@ pub(crate) async fn a_receiver_is_activated_by_its_ack_token(store: Store) {
     }
     assert_eq!(active().await, []);
     assert_eq!(activate(7, 5, "ack").await, WriteOutcome::Written);
-    assert_eq!(active().await, [stored(&pusher(7, 5, "a"))]);
+    assert_eq!(active().await, [pusher(7, 5, "a")]);
     assert_eq!(activate(7, 5, "ack").await, WriteOutcome::NotFound);
 }
 
@@ -384,8 +363,8 @@ pub(crate) async fn receivers_are_listed_page_by_page_with_their_account_and_app
     let list = async |account, after, limit| {
         store.listed_receivers(account, after, limit, timestamp(20)).await.unwrap()
     };
-    let listed = |receiver: &NewReceiver, account: &str, app: Option<&str>| ListedReceiver {
-        receiver: stored(receiver),
+    let listed = |receiver: &Receiver, account: &str, app: Option<&str>| ListedReceiver {
+        receiver: receiver.clone(),
         account: account.to_owned(),
         token_app: app.map(str::to_owned),
         is_live: true,

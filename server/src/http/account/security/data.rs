@@ -150,7 +150,7 @@ fn receiver_to_json(listed: &ListedReceiver) -> Value {
     let receiver = &listed.receiver;
     let mut receiver_json = json!({
         "id": receiver.id.to_string(),
-        "kind": receiver.protocol.as_str(),
+        "kind": receiver.protocol().as_str(),
         "app": listed.app(),
         "device": listed.device(),
         "origin": receiver.origin,

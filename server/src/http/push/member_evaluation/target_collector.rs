@@ -7,10 +7,10 @@ use belfry_core::rules::evaluate::{Member, PushEvaluation};
 use belfry_core::rules::evaluation_request::EvaluateRequest;
 use belfry_core::rules::index::Members;
 use belfry_core::rules::work::RequestWorkBudget;
+use belfry_delivery::acceptance::outgoing::DeliveryTarget;
 use jiff::Timestamp;
 
 use super::batch::{ActivePusher, CompiledMember};
-use crate::delivery::outgoing::DeliveryTarget;
 
 /// Collects the pushers that get a message.
 pub(super) struct TargetCollector {

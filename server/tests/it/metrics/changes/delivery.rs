@@ -30,7 +30,7 @@ pub(super) async fn observe_deliveries(observer: &mut Observer) {
     fixture.mention("alice", 1).await;
     watch.observe_until("a failure", scrape, |scrape| has_attempt(scrape, "retried")).await;
     let delivery = fixture.service.state.delivery.as_ref().unwrap();
-    delivery.count_backlog(fixture.service.store()).await.unwrap();
+    delivery.count_backlog().await.unwrap();
     watch.observe(&scrape().await);
     status.store(201, Ordering::SeqCst);
     fixture.service.clock.advance(60);

@@ -1,34 +1,35 @@
 //! Registration of receivers.
 
 use belfry_core::audit::NewAuditEvents;
-use belfry_core::push::message::DeliveryDetails;
 use belfry_core::push::pusher::PendingAck;
 use belfry_core::push::receiver::{Protocol, ReceiverDocument, ReceiverSecrets};
 use belfry_core::secret::LookupKey;
-use belfry_delivery::sealed::{open_secrets, seal_secrets};
 use belfry_runtime::random;
-use belfry_store::{
-    NewReceiver, SetReceiverOutcome, Store, StoreError, StoredReceiver, WriteOutcome,
-};
+use belfry_store::{Receiver, SetReceiverOutcome, StoreError, WriteOutcome};
 use jiff::Timestamp;
 
 use super::Delivery;
 use super::outgoing::DeliveryTarget;
+use crate::sealed::{open_secrets, seal_secrets};
 
-/// A device that a client registers.
-pub(crate) struct NewDevice {
-    pub(crate) account_id: i64,
+/// A receiver that a client registers.
+pub struct NewReceiver {
+    /// The account whose notifications it gets.
+    pub account_id: i64,
     /// The token that registers it; `None` for an application service.
-    pub(crate) token: Option<LookupKey>,
-    pub(crate) document: ReceiverDocument,
-    pub(crate) secrets: ReceiverSecrets,
-    pub(crate) origin: String,
+    pub token: Option<LookupKey>,
+    /// The subscription or pusher.
+    pub document: ReceiverDocument,
+    /// Its secrets, which are stored sealed.
+    pub secrets: ReceiverSecrets,
+    /// The origin to which messages are sent.
+    pub origin: String,
     /// The acknowledgement that activates a new receiver; `None` if it needs none.
-    pub(crate) pending_ack: Option<PendingAck>,
+    pub pending_ack: Option<PendingAck>,
 }
 
 /// The outcome of a registration.
-pub(crate) enum Registration {
+pub enum Registration {
     /// The client has registered the same device again, whose settings and token are replaced.
     Renewed,
     /// A new receiver, which has replaced the one with the same app id and push key.
@@ -38,53 +39,45 @@ pub(crate) enum Registration {
 }
 
 impl Delivery {
-    /// Registers a device. `existing` is the receiver that it replaces. If it is the same device,
-    /// the receiver keeps its id and the messages that wait for it.
-    pub(crate) async fn register(
+    /// Registers a receiver, which replaces `existing`. If both are the same device, the receiver
+    /// keeps its id and the messages that wait for it.
+    pub async fn register(
         &self,
-        store: &Store,
         events: &NewAuditEvents,
-        device: NewDevice,
-        existing: Option<&StoredReceiver>,
+        new: NewReceiver,
+        existing: Option<&Receiver>,
         now: Timestamp,
     ) -> Result<Registration, StoreError> {
-        let NewDevice { account_id, token, document, secrets, origin, pending_ack } = device;
+        let NewReceiver { account_id, token, document, secrets, origin, pending_ack } = new;
         if let Some(existing) = existing
             && self.is_same_device(existing, &document, &secrets)
         {
-            let renewal = store.renew_receiver(account_id, existing.id, token, &document);
+            let renewal = self.store.renew_receiver(account_id, existing.id, token, &document);
             if renewal.await? == WriteOutcome::Written {
                 return Ok(Registration::Renewed);
             }
         }
         // Below 2³¹, because some clients use a signed integer.
         let id = i64::from(u32::from_be_bytes(random::bytes()) >> 1).max(1);
-        let protocol = document.protocol();
-        let (app_id, push_key) = match &document {
-            ReceiverDocument::Pusher(pusher) => (pusher.app_id.clone(), pusher.pushkey.clone()),
-            ReceiverDocument::Subscription(_) => {
-                (String::new(), token.map(LookupKey::to_text).unwrap_or_default())
-            }
-        };
-        let receiver = NewReceiver {
+        let receiver = Receiver {
             account_id,
             id,
-            protocol,
             token,
-            app_id,
-            push_key,
+            vapid_key: (document.protocol() != Protocol::Gateway).then(|| self.vapid_key()),
             document,
             secrets: seal_secrets(&self.sealing_key, account_id, id, &secrets),
             origin,
-            vapid_key: (protocol != Protocol::Gateway).then(|| self.vapid_key()),
-            ack: pending_ack,
+            pending_ack,
             created_at: now,
+            succeeded_at: None,
+            failed_at: None,
+            failure: None,
+            denied_since: None,
+            denied_count: 0,
         };
-        Ok(match store.set_receiver(events, &receiver).await? {
+        Ok(match self.store.set_receiver(events, &receiver).await? {
             SetReceiverOutcome::Added | SetReceiverOutcome::Replaced => {
-                let origin = receiver.origin;
-                let details = DeliveryDetails::default();
-                Registration::Added(DeliveryTarget { account_id, receiver_id: id, origin, details })
+                Registration::Added(DeliveryTarget::from(&receiver))
             }
             SetReceiverOutcome::NotFound => Registration::NotFound,
         })
@@ -94,7 +87,7 @@ impl Delivery {
     /// activated.
     fn is_same_device(
         &self,
-        existing: &StoredReceiver,
+        existing: &Receiver,
         document: &ReceiverDocument,
         secrets: &ReceiverSecrets,
     ) -> bool {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use belfry_store::{QueueStatus, Store, StoreError};
 
+use super::EnqueueError;
 use super::outgoing::DeliveryTarget;
 
 /// Limits the number of waiting deliveries, in total and for each origin.
@@ -23,10 +24,6 @@ struct Counts {
     by_origin: HashMap<String, u64>,
 }
 
-/// The queue has no space for the deliveries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct QueueFull;
-
 impl Backlog {
     pub(super) fn new(max_waiting: u64) -> Self {
         Self { max_waiting, counts: Mutex::default() }
@@ -43,7 +40,7 @@ impl Backlog {
 
     /// Reserves space in the queue for these targets. Those whose origin has no space are removed,
     /// so that a dead push service affects only its own devices.
-    pub(super) fn reserve(&self, targets: &mut Vec<DeliveryTarget>) -> Result<(), QueueFull> {
+    pub(super) fn reserve(&self, targets: &mut Vec<DeliveryTarget>) -> Result<(), EnqueueError> {
         let mut counts = self.lock();
         let mut new_by_origin: HashMap<String, u64> = HashMap::new();
         targets.retain(|DeliveryTarget { origin, .. }| {
@@ -54,7 +51,7 @@ impl Backlog {
         });
         let count = targets.len() as u64;
         if counts.status.waiting + count > self.max_waiting {
-            return Err(QueueFull);
+            return Err(EnqueueError::QueueFull);
         }
         counts.status.waiting += count;
         for (origin, new_count) in new_by_origin {

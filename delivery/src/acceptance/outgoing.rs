@@ -4,36 +4,45 @@ use std::time::Duration;
 
 use belfry_core::push::message::{DeliveryDetails, Message};
 use belfry_core::secret::Sha256Digest;
-use belfry_delivery::sealed::seal_message;
 use belfry_runtime::random;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{NewDelivery, NewMessage, Store, StoreError, StoredReceiver};
+use belfry_store::{NewDelivery, NewMessage, Store, StoreError, Receiver};
 use jiff::Timestamp;
 use serde_json::json;
+
+use crate::sealed::seal_message;
 
 /// Maximum number of deliveries stored in one transaction, so that it ends before the database's
 /// timeout. If a later transaction fails, a repeated request stores the remaining deliveries.
 const MAX_DELIVERIES_PER_TRANSACTION: usize = 10_000;
 
+/// Time after which a test is no longer sent.
+const TEST_LIFETIME: Duration = Duration::from_mins(10);
+
 /// A message to be stored, with the properties that its deliveries share.
-pub(crate) struct OutgoingMessage<'a> {
-    pub(crate) content: Message,
+pub struct OutgoingMessage<'a> {
+    /// The content.
+    pub content: Message,
     /// The id of the application service that requested it; empty for messages of this server.
-    pub(crate) source: &'a str,
+    pub source: &'a str,
     /// Time after which an undelivered message expires.
-    pub(crate) ttl: Duration,
+    pub ttl: Duration,
 }
 
 /// A receiver for which a message is stored, and the details of its delivery.
-pub(crate) struct DeliveryTarget {
-    pub(crate) account_id: i64,
-    pub(crate) receiver_id: i64,
-    pub(crate) origin: String,
-    pub(crate) details: DeliveryDetails,
+pub struct DeliveryTarget {
+    /// The account of the receiver.
+    pub account_id: i64,
+    /// The receiver's id, unique within the account.
+    pub receiver_id: i64,
+    /// The origin to which the message is sent.
+    pub origin: String,
+    /// The properties that differ between deliveries.
+    pub details: DeliveryDetails,
 }
 
-impl From<&StoredReceiver> for DeliveryTarget {
-    fn from(receiver: &StoredReceiver) -> Self {
+impl From<&Receiver> for DeliveryTarget {
+    fn from(receiver: &Receiver) -> Self {
         Self {
             account_id: receiver.account_id,
             receiver_id: receiver.id,
@@ -47,7 +56,7 @@ impl OutgoingMessage<'_> {
     /// Stores the message for these targets. Returns the number of its deliveries, including
     /// those that an earlier request with the same deduplication keys has stored, and the targets
     /// for which no delivery was added.
-    pub(crate) async fn enqueue<'a>(
+    pub(super) async fn enqueue<'a>(
         &self,
         store: &Store,
         sealing_key: &SealingKey,
@@ -72,7 +81,7 @@ impl OutgoingMessage<'_> {
     }
 
     /// Returns the key that recognises the delivery to this target if the request is repeated.
-    pub(crate) fn dedup_key(&self, target: &DeliveryTarget) -> Sha256Digest {
+    pub(super) fn dedup_key(&self, target: &DeliveryTarget) -> Sha256Digest {
         let kind = self.content.kind();
         let event_id = self.content.event_id();
         let key = json!([kind, self.source, event_id, target.account_id, target.receiver_id]);
@@ -89,4 +98,24 @@ impl OutgoingMessage<'_> {
             expires_at: now.checked_add(self.ttl).unwrap_or(now),
         }
     }
+}
+
+/// Stores a test with this title and body for a receiver, which gets it like every other message.
+/// Returns the test's event id in the delivery log; `None` if the receiver gets no messages, or too
+/// many are waiting for it.
+pub async fn enqueue_test(
+    store: &Store,
+    sealing_key: &SealingKey,
+    receiver: &Receiver,
+    title: &str,
+    body: &str,
+    now: Timestamp,
+) -> Result<Option<String>, StoreError> {
+    let event_id = format!("test-{}", random::hex_id());
+    let content =
+        Message::Test { id: event_id.clone(), title: title.to_owned(), body: body.to_owned() };
+    let message = OutgoingMessage { content, source: "", ttl: TEST_LIFETIME };
+    let target = DeliveryTarget::from(receiver);
+    let (stored_count, _) = message.enqueue(store, sealing_key, &[target], now).await?;
+    Ok((stored_count > 0).then_some(event_id))
 }
