@@ -1,7 +1,5 @@
 //! Delivery of notifications with the settings of this installation.
 
-pub mod event_delivery;
-
 use std::error::Error;
 use std::io;
 use std::path::Path;

@@ -1,4 +1,6 @@
-//! Push rule evaluation: its thread pool, and the cache of users' compiled rules.
+//! Push rule evaluation: its thread pool, the cache of users' compiled rules, and the deliveries of an
+//! event.
 
+pub mod event_delivery;
 pub mod pool;
 pub mod rule_index;

@@ -191,7 +191,7 @@ impl ActivationRequest {
 impl Pusher {
     /// Returns the pusher as `GET pushers` lists it. `is_activated` is shown only for Web Push,
     /// because other pushers need no activation.
-    pub fn to_json(&self, is_activated: bool, device_id: Option<&str>) -> Value {
+    pub fn to_json(&self, is_activated: bool) -> Value {
         let mut json = json!({
             "app_id": self.app_id,
             "pushkey": self.pushkey,
@@ -204,9 +204,6 @@ impl Pusher {
         });
         if let Some(profile_tag) = &self.profile_tag {
             json["profile_tag"] = profile_tag.as_str().into();
-        }
-        if let Some(device_id) = device_id {
-            json["org.matrix.msc3881.device_id"] = device_id.into();
         }
         if self.protocol() == Protocol::WebPush {
             json["activated"] = is_activated.into();

@@ -24,7 +24,7 @@ use self::explanation_text::ExplanationText;
 use super::CliError;
 use super::account::find_account;
 use crate::config::Config;
-use crate::delivery::event_delivery::{EventDelivery, ExplainResponse};
+use crate::evaluation::event_delivery::{EventDelivery, ExplainResponse};
 use crate::escape::{escape, escape_json};
 
 #[derive(Args)]

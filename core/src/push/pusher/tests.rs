@@ -77,7 +77,7 @@ fn a_pusher_for_web_push_is_parsed_without_its_secret() {
         assert_eq!(request.pusher.protocol(), Protocol::WebPush);
         let data = json!({"url": "https://push.example/wpush/v2/abc"});
         assert_eq!(Value::Object(request.pusher.data.clone()), data);
-        assert_eq!(request.pusher.to_json(true, None)["kind"], kind);
+        assert_eq!(request.pusher.to_json(true)["kind"], kind);
     }
 }
 
@@ -93,7 +93,7 @@ fn an_unknown_format_is_preserved_and_means_the_default() {
         body["data"]["format"] = format.clone();
         let pusher = parse_new(&body).pusher;
         assert_eq!(pusher.wants_event_id_only(), wants_event_id_only, "{format}");
-        assert_eq!(pusher.to_json(true, None)["data"], body["data"]);
+        assert_eq!(pusher.to_json(true)["data"], body["data"]);
     }
 }
 
@@ -281,9 +281,7 @@ fn a_pusher_is_listed_as_it_was_set() {
     let mut expected = gateway_request();
     expected[UNSTABLE_ENABLED] = true.into();
     let pusher = parse_new(&gateway_request()).pusher;
-    assert_eq!(pusher.to_json(true, None), expected);
-    expected["org.matrix.msc3881.device_id"] = "PHONE".into();
-    assert_eq!(pusher.to_json(false, Some("PHONE")), expected);
+    assert_eq!(pusher.to_json(true), expected);
 
     let mut expected = web_push_request();
     expected["data"].as_object_mut().unwrap().remove("auth");
@@ -291,7 +289,7 @@ fn a_pusher_is_listed_as_it_was_set() {
     let pusher = parse_new(&web_push_request()).pusher;
     for is_activated in [true, false] {
         expected["activated"] = is_activated.into();
-        assert_eq!(pusher.to_json(is_activated, None), expected);
+        assert_eq!(pusher.to_json(is_activated), expected);
     }
 }
 

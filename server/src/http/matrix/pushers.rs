@@ -51,7 +51,7 @@ pub(crate) async fn list_pushers(
     let receivers = state.store.receivers(requester.account_id, requester.now).await?;
     let to_json = |receiver: &Receiver| match &receiver.document {
         ReceiverDocument::Pusher(pusher) => {
-            Some(pusher.to_json(receiver.pending_ack.is_none(), None))
+            Some(pusher.to_json(receiver.pending_ack.is_none()))
         }
         ReceiverDocument::Subscription(_) => None,
     };

@@ -11,7 +11,7 @@ use belfry_core::rules::evaluation_request::ExplainRequest;
 use belfry_core::rules::explain::EffectiveRules;
 
 use crate::app::AppState;
-use crate::delivery::event_delivery::{EventDelivery, ExplainResponse};
+use crate::evaluation::event_delivery::{EventDelivery, ExplainResponse};
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;

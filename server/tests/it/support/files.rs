@@ -13,12 +13,16 @@ pub(crate) fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Returns the bytes of all files in a directory.
+/// Returns the bytes of all files in a directory, except sockets.
 pub(crate) fn read_all_files(dir: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        bytes.extend(if path.is_dir() { read_all_files(&path) } else { fs::read(&path).unwrap() });
+        if path.is_dir() {
+            bytes.extend(read_all_files(&path));
+        } else if path.is_file() {
+            bytes.extend(fs::read(&path).unwrap());
+        }
     }
     bytes
 }
