@@ -14,9 +14,7 @@ use belfry_delivery::vapid_keys::VapidKeys;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::random;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{
-    Database, NewDelivery, NewMessage, Options, Receiver, Store, StoreError,
-};
+use belfry_store::{Database, NewDelivery, NewMessage, Options, Receiver, Store, StoreError};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;

@@ -10,7 +10,6 @@ const MESSAGE_BODY: &str =
     "Could somebody bring word17 to the meeting? We also need word4242 before Friday!";
 pub(crate) const ROOM_ID: &str = "!room7:example.org";
 
-/// Returns the event that is evaluated.
 pub(crate) fn message_event() -> Value {
     json!({
         "type": "m.room.message", "room_id": ROOM_ID, "sender": "@user19999:example.org",

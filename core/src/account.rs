@@ -13,7 +13,6 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// An account's role.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Role {
         #[default]

@@ -17,7 +17,6 @@ wire_enum! {
     pub enum AccountAction {
         /// Only records the admin's comment.
         Note = "none",
-        /// Disables the account.
         Disable = "disable",
     }
 }

@@ -12,7 +12,6 @@ use crate::request::RequestId;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The kind of an audit event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditKind {
         /// A user signed in, in a browser or a Matrix client.
@@ -27,23 +26,17 @@ wire_enum! {
         DataDownload = "data_download",
         /// A user allowed or denied an app's access.
         Consent = "consent",
-        /// A token was issued for a user.
         TokenIssue = "token_issue",
-        /// A user's tokens were revoked.
         TokenRevoke = "token_revoke",
         /// App tokens were issued; counted per app and hour.
         AppTokenIssue = "app_token_issue",
-        /// A subscription or pusher was added.
         ReceiverAdd = "receiver_add",
         /// A subscription or pusher was removed by its owner, the operator or the server.
         ReceiverRemove = "receiver_remove",
         /// A pusher was removed because another account registered its device.
         ReceiverTakeover = "receiver_takeover",
-        /// The operator or the server added a VAPID key.
         VapidKeyAdd = "vapid_key_add",
-        /// An app registered itself.
         AppRegister = "app_register",
-        /// The operator added an app.
         AppAdd = "app_add",
         /// An app's client secret was replaced.
         AppSecretChange = "app_secret_change",
@@ -57,7 +50,6 @@ wire_enum! {
         AccountDelete = "account_delete",
         /// A user requested the deletion of the account, which follows after a day.
         AccountDeleteRequest = "account_delete_request",
-        /// A user cancelled the deletion of the account.
         AccountDeleteCancel = "account_delete_cancel",
         /// An admin recorded a note about an account.
         AccountNote = "account_note",
@@ -68,7 +60,6 @@ wire_enum! {
         Restore = "restore",
         /// A client failed to authenticate: unknown, disabled, or with a wrong secret.
         ClientAuthentication = "client_authentication",
-        /// A request was rejected by an abuse limit.
         AbuseLimit = "abuse_limit",
         /// An application service acted for a user; counted per service, user and hour.
         ServiceUse = "service_use",
@@ -99,7 +90,6 @@ impl AuditKind {
 }
 
 wire_enum! {
-    /// The outcome of an audit event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOutcome {
         Success = "success",
@@ -124,31 +114,25 @@ pub struct NewAuditEvent {
 }
 
 wire_enum! {
-    /// The origin of an audit event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOrigin {
         /// A request from an app or other API client.
         Client = "client",
         /// A browser request from one of this server's pages.
         Page = "page",
-        /// A command that the operator ran.
         CommandLine = "command-line",
         /// The server itself, at a scheduled time.
         Server = "server",
     }
 }
 
-/// The client that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditClient {
-    /// The client's address.
     pub address: Option<String>,
-    /// The id of the request.
     pub request_id: RequestId,
 }
 
 impl NewAuditEvent {
-    /// Creates an event for a successful command.
     pub fn for_command(at: Timestamp, kind: AuditKind) -> Self {
         let outcome = AuditOutcome::Success;
         let origin = AuditOrigin::CommandLine;
@@ -183,7 +167,6 @@ impl NewAuditEvent {
 pub struct NewAuditEvents(Vec<NewAuditEvent>);
 
 impl NewAuditEvents {
-    /// Adds an event.
     pub fn with_event(mut self, event: NewAuditEvent) -> Self {
         self.0.push(event);
         self
@@ -199,7 +182,6 @@ impl NewAuditEvents {
         Self(self.0.iter().take(1).map(change_kind).collect())
     }
 
-    /// Returns the events in order.
     pub fn as_slice(&self) -> &[NewAuditEvent] {
         &self.0
     }

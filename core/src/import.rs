@@ -24,22 +24,18 @@ pub struct ImportedAccount {
     /// A password hash in a supported format. Without one, the account has no password to sign in
     /// with.
     pub password_hash: Option<String>,
-    /// The account's role.
     pub role: Role,
     /// True if sign-ins and tokens are rejected.
     pub is_disabled: bool,
     /// The creation time; the import time if the file has none.
     pub created_at: Timestamp,
-    /// The push rules of each scope that has any.
     pub rulesets: Vec<RuleDocument>,
 }
 
 /// Limits on an account's push rules, the same as in the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportLimits {
-    /// Number and size of all rules.
     pub rules: RuleLimits,
-    /// Size of one rule.
     pub rule: NewRuleLimits,
 }
 

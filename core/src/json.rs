@@ -42,7 +42,6 @@ pub enum JsonError {
     /// `field` is a path like `conditions[2].key`, or `the body`.
     #[error("{field} must be {expected}")]
     WrongType { field: String, expected: &'static str },
-    /// Contains the field path.
     #[error("{0} is missing")]
     MissingField(String),
 }
@@ -54,12 +53,10 @@ impl JsonError {
     }
 }
 
-/// Parses one JSON value.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     parse_value(bytes, MAX_DEPTH, None)
 }
 
-/// Parses a body that contains push rules.
 pub(crate) fn parse_with_push_rules(bytes: &[u8]) -> Result<Value, JsonError> {
     parse_value(bytes, MAX_DEPTH_WITH_PUSH_RULES, None)
 }
@@ -109,7 +106,6 @@ fn parse_value(
     })
 }
 
-/// Serializes a response body.
 pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("all map keys are strings")
 }

@@ -78,7 +78,6 @@ pub struct Limit {
     site: Option<Arc<Limit>>,
 }
 
-/// The reason a limit is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LimitError {
     /// The name does not fit into a header or a metric label.
@@ -132,7 +131,6 @@ impl Limit {
         self.requests
     }
 
-    /// Returns the window length.
     pub fn window(&self) -> Duration {
         self.window
     }
@@ -208,7 +206,6 @@ pub enum CountMode {
 /// The state of one bucket after a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaStatus {
-    /// The limit that the bucket belongs to.
     pub limit: Arc<Limit>,
     /// Number of requests left in the window.
     pub remaining: u32,

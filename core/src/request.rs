@@ -36,7 +36,6 @@ impl RequestId {
         Self { bytes, length: u8::try_from(text.len()).expect("ids are short") }
     }
 
-    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         str::from_utf8(self.as_bytes()).expect("ids are ASCII")
     }

@@ -26,7 +26,6 @@ use subtle::ConstantTimeEq;
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps the text of a secret.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -164,9 +163,7 @@ impl LookupKey {
 /// slow hash is needed, because the secret part has 256 random bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashedSecret {
-    /// The lookup key.
     pub lookup_key: LookupKey,
-    /// The digest of the secret part.
     pub digest: Sha256Digest,
 }
 
@@ -205,7 +202,6 @@ impl Hash for Sha256Digest {
 }
 
 impl Sha256Digest {
-    /// Hashes a string.
     pub fn compute(text: &str) -> Self {
         Self(Sha256::digest(text).into())
     }

@@ -51,7 +51,6 @@ const MAX_SEARCHED_BYTES: usize = 1024;
 /// A browser and its operating system, each `None` if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UserAgent {
-    /// The browser name.
     pub browser: Option<&'static str>,
     /// The name of the operating system or device.
     pub system: Option<&'static str>,

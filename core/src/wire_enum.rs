@@ -13,7 +13,6 @@ macro_rules! wire_enum {
             /// Every value, in order.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Returns the name in the protocol.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*

@@ -32,7 +32,6 @@ pub struct Delivery {
     store: Store,
     sealing_key: SealingKey,
     keys: Arc<VapidKeys>,
-    /// The addresses to which messages may be sent.
     pub addresses: PushAddressPolicy,
     /// Sends the messages in the queue.
     pub worker: Arc<Worker>,
@@ -45,9 +44,7 @@ pub struct Delivery {
 pub struct DeliveryOptions {
     /// The contact that push services get with every message.
     pub contact: String,
-    /// The key that seals messages and secrets.
     pub sealing_key: SealingKey,
-    /// The addresses to which messages may be sent.
     pub addresses: PushAddressPolicy,
     /// Maximum number of waiting deliveries; at most half of them for one origin.
     pub max_waiting: u64,
@@ -61,7 +58,6 @@ pub enum EnqueueError {
     /// Too many deliveries are waiting, or being stored.
     #[error("too many messages are waiting to be delivered")]
     QueueFull,
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -128,7 +124,8 @@ impl Delivery {
             return Ok(0);
         }
         let permits = u32::try_from(targets.len()).unwrap_or(u32::MAX);
-        let _permits = self.stored_targets.try_acquire_many(permits).map_err(|_| EnqueueError::QueueFull)?;
+        let _permits =
+            self.stored_targets.try_acquire_many(permits).map_err(|_| EnqueueError::QueueFull)?;
         let mut repeated = 0;
         if !self.backlog.has_space_for(&targets) {
             // A repeated request needs no space.
@@ -167,7 +164,6 @@ impl Delivery {
         self.backlog.count(&self.store).await
     }
 
-    /// Writes the metrics of the attempts and of the queue.
     pub fn write_metrics(&self, out: &mut Exposition) {
         self.worker.metrics.write(self.backlog.status(), out);
     }

@@ -50,17 +50,14 @@ pub(crate) const MAX_IDLE_CONNECTIONS: usize = 64;
 /// A function that returns the addresses of a name. It may block.
 pub type Resolve = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// The settings of an [`OutboundClient`].
 #[derive(Clone)]
 pub struct OutboundOptions {
     /// The addresses to which messages may be sent.
     pub address_policy: PushAddressPolicy,
-    /// The authorities of the servers' certificates.
     pub authorities: Arc<RootCertStore>,
     /// Maximum time from the start of a request to the last byte of its response, and to establish
     /// a connection.
     pub timeout: Duration,
-    /// Resolves names.
     pub resolve: Resolve,
     /// Maximum number of connections. Further ones wait for one of them to end.
     pub max_connections: usize,

@@ -8,7 +8,6 @@ use belfry_runtime::sealing::SealingKey;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Seals the secrets of a receiver.
 pub fn seal_secrets(
     key: &SealingKey,
     account_id: i64,
@@ -30,7 +29,6 @@ pub fn open_secrets(
     parse_json(&json.ok_or(AttemptError::SecretsSealingKey)?)
 }
 
-/// Seals the content of a message.
 pub fn seal_message(key: &SealingKey, message_id: &str, message: &Message) -> String {
     seal_json(key, &message_context(message_id), message)
 }

@@ -30,7 +30,6 @@ const URGENCY: HeaderName = HeaderName::from_static("urgency");
 const ENCRYPTION: HeaderName = HeaderName::from_static("encryption");
 const CRYPTO_KEY: HeaderName = HeaderName::from_static("crypto-key");
 
-/// Sends messages.
 pub struct Sender {
     /// The client for all connections to other servers.
     pub client: OutboundClient,
@@ -40,11 +39,9 @@ pub struct Sender {
     pub sealing_key: SealingKey,
     /// The keys that identify this server to push services.
     pub vapid_keys: Arc<VapidKeys>,
-    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
-/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Attempt {
     pub(crate) verdict: Verdict,
@@ -70,12 +67,7 @@ impl Attempt {
         }
     }
 
-    /// Derives the result from a response.
-    fn from_response(
-        response: &Response<Bytes>,
-        receiver: &Receiver,
-        now: Timestamp,
-    ) -> Self {
+    fn from_response(response: &Response<Bytes>, receiver: &Receiver, now: Timestamp) -> Self {
         let status = response.status().as_u16();
         let retry_after = response.headers().get(RETRY_AFTER);
         let retry_after =
@@ -93,7 +85,6 @@ impl Attempt {
     }
 }
 
-/// A request that is ready to be sent.
 struct PreparedRequest {
     endpoint: Endpoint,
     headers: HeaderMap,

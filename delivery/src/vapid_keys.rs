@@ -18,25 +18,21 @@ const REMAINING: RangeInclusive<SignedDuration> = SignedDuration::from_hours(1).
 /// Maximum number of tokens in memory, one for each origin and key.
 const MAX_TOKENS: usize = 10_000;
 
-/// The keys of this installation.
 pub struct VapidKeys {
     /// A `mailto:` or `https:` URL of the operator.
     contact: String,
     opened: RwLock<SigningKeys>,
-    /// Tokens by origin and public key.
     tokens: Mutex<HashMap<(String, String), Arc<VapidToken>>>,
 }
 
 /// The reason why the keys cannot be loaded or created.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadKeysError {
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A new key cannot be created.
     #[error(transparent)]
     Add(#[from] AddKeyError),
-    /// The newest key was sealed with a different sealing key.
     #[error(
         "the newest VAPID key in the database was sealed with a different sealing key: put that key \
          back (secret_key_file, the same on every node); if it is lost, run \

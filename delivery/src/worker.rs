@@ -65,16 +65,13 @@ pub struct Worker {
     store: Store,
     sender: Sender,
     clock: Arc<dyn Clock>,
-    /// Number of lanes in work.
     active_lanes: AtomicUsize,
     wake: Notify,
     stop: CancellationToken,
     stopped: CancellationToken,
-    /// Metrics of the attempts.
     pub metrics: DeliveryMetrics,
 }
 
-/// A series of attempts in one lane.
 struct LaneRun<'a> {
     worker: &'a Arc<Worker>,
     origin: &'a str,
@@ -90,7 +87,6 @@ struct LaneRun<'a> {
     has_success: bool,
     /// Number of error responses in this run that concern single messages.
     error_count: u32,
-    /// Number of responses in this run.
     response_count: u32,
     /// The total time until these responses.
     response_time: Duration,
@@ -98,7 +94,6 @@ struct LaneRun<'a> {
     unstored: Vec<FinishedAttempt>,
 }
 
-/// A finished attempt to send a delivery.
 struct FinishedAttempt {
     delivery: ClaimedDelivery,
     verdict: Verdict,
@@ -106,7 +101,6 @@ struct FinishedAttempt {
 }
 
 impl Worker {
-    /// Creates a worker.
     pub fn new(store: Store, sender: Sender, clock: Arc<dyn Clock>) -> Self {
         let (active_lanes, wake, stop, stopped, metrics) = Default::default();
         Self { store, sender, clock, active_lanes, wake, stop, stopped, metrics }

@@ -29,7 +29,6 @@ use belfry_core::rules::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// Time of all evaluations.
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
@@ -37,7 +36,6 @@ const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usi
 /// A user's documents, by scope.
 type Documents = BTreeMap<RuleScope, RuleDocument>;
 
-/// Checks one input.
 pub fn check_input(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let mut lines = input.split('\n');

@@ -16,7 +16,6 @@ const LIMITS: ImportLimits = ImportLimits {
     rule: NewRuleLimits { conditions: 3, bytes: 1000 },
 };
 
-/// Checks one input.
 pub fn check_input(input: &[u8]) {
     let now = Timestamp::MAX;
     let mut reader = AccountFileReader::new(LIMITS, HashMap::new(), now);

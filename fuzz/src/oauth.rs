@@ -27,7 +27,6 @@ use belfry_core::secret::Secret;
 use belfry_core::{json, percent};
 use url::Url;
 
-/// Checks one input.
 pub fn check_input(input: &[u8]) {
     let mut lines = input.splitn(3, |byte| *byte == b'\n');
     let mut next_line = || lines.next().unwrap_or_default();
@@ -53,7 +52,6 @@ pub fn check_input(input: &[u8]) {
     let _ = proxies.client_address(proxy, [header].into_iter(), [body].into_iter());
 }
 
-/// Runs all parsers of form parameters.
 fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
     let parameters = Parameters::new(pairs);
     let tokens = pairs.iter().filter(|(name, _)| name == "access_token");

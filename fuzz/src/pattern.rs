@@ -11,7 +11,6 @@ const MAX_TEXT_CHARS: usize = 400;
 /// Maximum number of `?` and line breaks in a glob.
 const MAX_COSTLY_CHARS: usize = 12;
 
-/// Checks one input.
 pub fn check_input(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let (glob, text) = input.split_once('\n').unwrap_or((&input, ""));

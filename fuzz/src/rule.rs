@@ -12,7 +12,6 @@ use jiff::Timestamp;
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
 
-/// Checks one input.
 pub fn check_input(input: &[u8]) {
     let newline = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let (path, rest) = input.split_at(newline);
@@ -46,7 +45,6 @@ pub fn check_input(input: &[u8]) {
     }
 }
 
-/// Checks that imported documents can be stored, exported and imported.
 fn check_import(stored_documents: &[RuleDocument]) {
     for document in stored_documents {
         let parsed_document =

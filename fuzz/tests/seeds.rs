@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-/// Runs all seeds of a target.
 fn run_seeds(target: &str, check_input: fn(&[u8])) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     let mut count = 0;

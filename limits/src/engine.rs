@@ -22,9 +22,7 @@ use crate::metrics::{RedisMetrics, families};
 /// An engine that counts requests. It never fails: when Redis is unavailable, it counts locally.
 #[derive(Debug)]
 pub struct Engine {
-    /// Counters of this process.
     local: MemoryCounters,
-    /// Counters that all nodes share.
     redis: Option<RedisCounters>,
     local_decisions: AtomicU64,
 }
@@ -167,7 +165,6 @@ impl Engine {
         self.redis.as_ref().map(RedisCounters::metrics)
     }
 
-    /// Writes the metrics of the counters.
     pub fn write_metrics(&self, out: &mut Exposition) {
         let state = self.state();
         out.value(&families::RATE_LIMIT_KEYS, state.keys);
@@ -225,7 +222,6 @@ pub struct EngineState {
     pub local_decisions: u64,
 }
 
-/// The location of the counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineStatus {
     /// The memory of this process, as configured.
@@ -233,12 +229,7 @@ pub enum EngineStatus {
     /// Redis, shared by all nodes.
     Redis,
     /// Redis, and this process for the keys of unavailable cluster shards.
-    RedisDegraded {
-        /// The addresses of the unavailable primaries.
-        unavailable: Vec<String>,
-        /// The total number of shards.
-        shards: usize,
-    },
+    RedisDegraded { unavailable: Vec<String>, shards: usize },
     /// The memory of this process, because Redis is unavailable.
     RedisUnavailable,
 }

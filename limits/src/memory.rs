@@ -23,7 +23,6 @@ const MAX_SHARDS: usize = 256;
 /// A list with one item per limit of a request.
 type PerLimit<T> = SmallVec<[T; 4]>;
 
-/// The counters of this process.
 #[derive(Debug)]
 pub struct MemoryCounters {
     /// Number of shards is a power of two.

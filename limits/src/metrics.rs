@@ -3,7 +3,6 @@
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Histogram};
 
-/// Metrics of the requests to Redis.
 #[derive(Debug)]
 pub struct RedisMetrics {
     /// Response times of successful requests.
@@ -31,7 +30,6 @@ impl RedisMetrics {
     }
 }
 
-/// The metric families of the counters.
 pub mod families {
     belfry_runtime::families! {
         RATE_LIMIT_KEYS = Gauge "belfry_rate_limit_keys" [] "Keys in process memory";

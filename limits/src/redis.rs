@@ -76,7 +76,6 @@ pub struct RedisCounters {
     refresh_task: Task,
 }
 
-/// The result of counting a request.
 #[derive(Debug)]
 pub(super) struct CountResult {
     /// The window of each bucket before the request; `None` where Redis is unavailable.
@@ -105,7 +104,6 @@ impl RedisCounters {
         self.refresh_task.status()
     }
 
-    /// Counts a request.
     pub(super) async fn count(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> CountResult {
         let mut count_result = CountResult { states: vec![None; buckets.len()], reservation: None };
         let is_cluster = match &*self.servers.topology() {
@@ -140,7 +138,6 @@ impl RedisCounters {
         count_result
     }
 
-    /// Returns the metrics of the requests to Redis.
     pub(super) fn metrics(&self) -> &RedisMetrics {
         &self.servers.metrics
     }

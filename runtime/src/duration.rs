@@ -5,7 +5,6 @@ use std::time::Duration;
 use jiff::{Span, SpanRelativeTo, SpanRound, Unit};
 use serde::{Deserialize, Deserializer, Serializer, de};
 
-/// Parses a positive duration.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     match allow_zero::deserialize(deserializer)? {
         Duration::ZERO => Err(de::Error::custom(format!("{EXPECTED_FORMAT}, not 0"))),
@@ -32,7 +31,6 @@ pub mod allow_zero {
     }
 }
 
-/// Optional durations.
 pub mod optional {
     use super::{Deserializer, Duration, Serializer};
 

@@ -8,7 +8,6 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
-/// A key pair that signs tokens.
 pub struct SigningKey {
     pair: EcdsaKeyPair,
     /// The public key in base64url.
@@ -42,7 +41,6 @@ impl SigningKey {
         &self.public_key
     }
 
-    /// Signs a token with these claims.
     pub fn sign(&self, claims: &Value) -> Result<String, SigningKeyError> {
         let header = json!({ "typ": "JWT", "alg": "ES256" });
         let [header, claims] =

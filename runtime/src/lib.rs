@@ -17,4 +17,4 @@ pub mod random;
 pub mod sealing;
 pub mod supervisor;
 #[cfg(feature = "test-support")]
-pub mod test_support;
+pub mod test;

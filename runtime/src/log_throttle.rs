@@ -9,7 +9,6 @@ const WINDOW: Duration = Duration::from_mins(1);
 
 /// A kind of log line that is written at most ten times per minute, or ten times for each key.
 pub struct LogThrottle {
-    /// The message of the line.
     message: &'static str,
     state: Mutex<ThrottleState>,
 }
@@ -21,7 +20,6 @@ struct ThrottleState {
     is_registered: bool,
 }
 
-/// The current window of a key.
 #[derive(Default)]
 struct Window {
     start: Option<Instant>,
@@ -52,7 +50,6 @@ macro_rules! log_throttled {
 }
 
 impl LogThrottle {
-    /// Creates a throttle for the lines with `message`.
     pub const fn new(message: &'static str) -> Self {
         let state = ThrottleState { windows: Vec::new(), is_registered: false };
         Self { message, state: Mutex::new(state) }

@@ -41,7 +41,6 @@ pub fn is_one_in(calls: usize) -> bool {
     usize::from_be_bytes(bytes()).is_multiple_of(calls.max(1))
 }
 
-/// Number of candidates for a new id.
 const ID_CANDIDATES: usize = 32;
 
 /// Returns candidates for the id of a new account or app, ordered by time with 16 random bits per

@@ -12,7 +12,6 @@ use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 
 use crate::random;
 
-/// The size of a key, in bytes.
 pub const KEY_BYTES: usize = 32;
 const SALT_BYTES: usize = 24;
 
@@ -20,7 +19,6 @@ const SALT_BYTES: usize = 24;
 #[derive(Clone)]
 pub struct SealingKey([u8; KEY_BYTES]);
 
-/// The length of a derived key and nonce.
 struct DerivedLength;
 
 impl KeyType for DerivedLength {
@@ -30,7 +28,6 @@ impl KeyType for DerivedLength {
 }
 
 impl SealingKey {
-    /// Creates a new key.
     pub fn random() -> Self {
         Self(random::bytes())
     }

@@ -34,17 +34,14 @@ pub struct Task {
     handle: AbortOnDropHandle<()>,
 }
 
-/// The name and the failures of a task.
 #[derive(Debug)]
 pub struct TaskStatus {
     /// The name, for logs and metrics.
     pub name: &'static str,
-    /// Number of restarts.
     pub restarts: Counter,
     current_run: Mutex<TaskRun>,
 }
 
-/// The current run of a task.
 #[derive(Debug)]
 struct TaskRun {
     /// Number of failures in a row before this run.
@@ -165,7 +162,6 @@ impl Tasks {
         self.lock().push(task);
     }
 
-    /// Returns the status of every task.
     pub fn statuses(&self) -> Vec<Arc<TaskStatus>> {
         self.lock().iter().map(Task::status).collect()
     }

@@ -43,7 +43,6 @@ pub struct AppState {
     pub issuer_policy: IssuerPolicy,
     /// The settings in use. SIGHUP replaces some of them.
     pub running_settings: ArcSwap<RunningSettings>,
-    /// The public URL of this service.
     pub base_url: BaseUrl,
     pub store: Store,
     /// Time and result of the last database readiness check.
@@ -69,7 +68,6 @@ pub struct AppState {
     /// The delivery of notifications, if it is configured.
     pub delivery: Option<Delivery>,
     pub style: StaticFile,
-    /// Accounts that are sending a large body.
     pub large_body_slots: AccountSlots,
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
@@ -187,7 +185,6 @@ impl AppState {
         TokenIssuer { store: &self.store, now: self.clock.now(), lifetime }
     }
 
-    /// Returns an authenticator for users.
     pub(crate) fn authenticator(&self) -> Authenticator<'_> {
         Authenticator { store: &self.store, passwords: &self.passwords, clock: &*self.clock }
     }
@@ -197,7 +194,6 @@ impl AppState {
         format!("{}/users/{account_id}", self.base_url)
     }
 
-    /// Returns the URL of the profile of the account with this name.
     pub(crate) fn profile_url(&self, name: &str) -> String {
         format!("{}{PROFILE}{}", self.base_url, percent::encode(name))
     }
@@ -207,7 +203,6 @@ impl AppState {
         format!("{}{}", self.base_url, BELL.path())
     }
 
-    /// Returns the layout of a page in `language`.
     pub fn layout(&self, language: Language) -> Layout<'_> {
         Layout {
             language,

@@ -18,7 +18,6 @@ pub struct AuditCounters {
 }
 
 impl AuditCounters {
-    /// Counts one event.
     pub fn record(&self, subject: CountedSubject, now: Timestamp) {
         self.lock().record(subject, now);
     }

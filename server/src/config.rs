@@ -49,10 +49,8 @@ pub use crate::tls::TlsSettings;
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The address to listen on.
     #[default("127.0.0.1:8080".parse().expect("a valid address"))]
     pub listen: ListenAddress,
-    /// The data directory.
     #[default(PathBuf::from("data"))]
     pub data: PathBuf,
     /// `postgres://…`; SQLite in the data directory when unset.
@@ -70,7 +68,6 @@ pub struct Config {
     pub secret_key_file: Option<PathBuf>,
     /// The public URL; `http://LISTEN` when unset, or `https://LISTEN` with TLS.
     pub base_url: Option<BaseUrl>,
-    /// Rate limits.
     pub limits: LimitSettings,
     /// Addresses of reverse proxies whose `X-Forwarded-For` and `Forwarded` headers are trusted.
     /// Reloaded on SIGHUP.
@@ -86,7 +83,6 @@ pub struct Config {
     pub name_segments: Vec<String>,
     /// Permission to create accounts.
     pub registration: RegistrationPolicy,
-    /// Permission to register apps.
     pub app_registration: RegistrationPolicy,
     /// Limits on the size of push rules.
     pub rules: RuleSettings,
@@ -97,7 +93,6 @@ pub struct Config {
     pub metrics_listen: Option<ListenAddress>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
     pub tls: Option<TlsSettings>,
-    /// Log level and access log.
     pub log: LogSettings,
     /// Limits on connections and requests.
     pub http: HttpSettings,
@@ -107,9 +102,7 @@ pub struct Config {
     pub retention: belfry_store::RetentionSettings,
     /// The title and description of the service.
     pub instance: InstanceSettings,
-    /// OAuth tokens and metadata.
     pub oauth: OAuthSettings,
-    /// Browser sessions.
     pub sessions: SessionSettings,
     /// The delivery of notifications to devices.
     pub push: PushSettings,
@@ -160,7 +153,6 @@ impl Config {
         Ok(config)
     }
 
-    /// Returns the database to open.
     pub fn database(&self) -> Database {
         match &self.database {
             Some(url) => Database::Postgres(url.clone()),
@@ -209,7 +201,6 @@ impl Config {
         url.ok().filter(|_| port != 0)
     }
 
-    /// Returns the URL of the listen host with this port.
     pub fn listening_url(&self, port: u16) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.listen.authority_with_port(port))

@@ -30,24 +30,22 @@ const MAX_RESPONSE_BYTES: u64 = 1024 * 1024;
 /// Maximum length of a socket's path on Linux, in bytes.
 const MAX_PATH_BYTES: usize = 107;
 
-/// A request to the control socket.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum ControlRequest {
-    /// Returns [`ProcessSettings`].
     Settings,
     /// Expects a health request with this probe, and returns its [`Arrival`]; `null` until then.
-    Arrival { probe: String },
+    Arrival {
+        probe: String,
+    },
 }
 
 /// A response of the control socket, which contains a `T` or an error message.
 pub type ControlResponse<T> = Result<T, String>;
 
-/// The process and its settings.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ProcessSettings {
     pub version: String,
-    /// The port on which the server listens.
     pub port: u16,
     pub settings: RunningSettings,
 }
@@ -63,7 +61,6 @@ pub struct Arrival {
     pub headers: Vec<String>,
 }
 
-/// The header with the probe of a health request.
 pub const PROBE_HEADER: &str = "belfry-probe";
 
 /// The last probe that a client of the socket expects, and the arrival of its request. Others
@@ -98,7 +95,6 @@ impl ExpectedProbe {
     }
 }
 
-/// Returns the path of the socket in a data directory.
 pub fn socket_path(data: &Path) -> PathBuf {
     data.join("belfry.sock")
 }
@@ -148,7 +144,6 @@ pub async fn request<T: DeserializeOwned>(data: &Path, request: &ControlRequest)
     timeout(TIMEOUT, exchange).await??.map_err(io::Error::other)
 }
 
-/// Writes a value as a line of JSON.
 pub async fn write_line(stream: &mut UnixStream, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');

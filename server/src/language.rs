@@ -9,7 +9,6 @@ use strum::VariantArray;
 pub use text::Argument;
 pub(crate) use text::isolate;
 
-/// A supported language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, VariantArray)]
 pub enum Language {
     #[default]
@@ -27,7 +26,6 @@ pub enum Language {
 }
 
 impl Language {
-    /// Every language.
     pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Returns the two-letter code and the message file.
@@ -62,7 +60,6 @@ impl Language {
         }
     }
 
-    /// Returns the language's name in that language.
     pub const fn native_name(self) -> &'static str {
         match self {
             Self::English => "English",

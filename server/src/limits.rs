@@ -20,7 +20,6 @@ use crate::metrics::LimitMetrics;
 /// Maximum number of keys counted in this process, at about 50 bytes each.
 const MAX_KEYS: usize = 2_000_000;
 
-/// Prefix of the keys in Redis.
 pub const REDIS_PREFIX: &str = "belfry";
 
 /// Returns the connection settings of each configured Redis server, including the root certificate.
@@ -39,7 +38,6 @@ pub fn redis_servers(config: &Config) -> RedisResult<Vec<ConnectionInfo>> {
 
 /// The rate limiter of this process. Its limits can be replaced while the server runs.
 pub struct RateLimiter {
-    /// Counts requests.
     pub engine: Engine,
     active_limits: ArcSwap<ActiveLimits>,
 }
@@ -64,7 +62,6 @@ impl RateLimiter {
         Ok(Self { engine, active_limits })
     }
 
-    /// Returns the active limits.
     pub fn active(&self) -> Guard<Arc<ActiveLimits>> {
         self.active_limits.load()
     }

@@ -27,13 +27,10 @@ use crate::tls::Tls;
 /// The metrics that handlers and background tasks update.
 pub struct Metrics {
     started_at: Timestamp,
-    /// Connections and requests.
     pub http: HttpMetrics,
-    /// The rate limiter.
     pub limits: LimitMetrics,
     /// Sign-ins and tokens.
     pub authentication: AuthenticationMetrics,
-    /// Evaluation of push rules.
     pub evaluation: EvaluationMetrics,
     /// Rows deleted because they expired or exceeded a maximum, by table.
     pub deleted_rows: Vec<(&'static str, Counter)>,
@@ -64,7 +61,6 @@ impl Metrics {
         }
     }
 
-    /// Writes these metrics.
     pub(crate) fn write(&self, out: &mut Exposition) {
         out.family(&families::BUILD_INFO).value(&[env!("CARGO_PKG_VERSION")], 1);
         process::write(out, self.started_at);

@@ -47,14 +47,12 @@ pub use crate::auth::authentication::AuthenticationError;
 use crate::language::{Language, Localize};
 use crate::paths::{REMEMBER_LANGUAGE, with_parameters};
 
-/// The parameters of the layout that all pages share.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
     pub language: Language,
     /// The server name: the part of a user id after the colon.
     pub server: &'a str,
     pub title: &'a str,
-    /// The path of the style sheet.
     pub style: &'a str,
     /// True if key presses and clicks just after loading are ignored, because the site that opened
     /// this page may have timed a click to land here (clickjacking).
@@ -63,7 +61,6 @@ pub struct Layout<'a> {
     pub language_link: &'a str,
 }
 
-/// A link that chooses a language.
 struct LanguageLink {
     href: String,
     language: Language,
@@ -75,7 +72,6 @@ impl<'a> Layout<'a> {
         Self { language_link: link, ..self }
     }
 
-    /// Returns the links that choose a language.
     fn language_links(&self) -> Vec<LanguageLink> {
         let link = |language: &Language| {
             let choice = [("lang", language.code()), (REMEMBER_LANGUAGE, "1")];
@@ -84,7 +80,6 @@ impl<'a> Layout<'a> {
         Language::ALL.iter().map(link).collect()
     }
 
-    /// Returns the message for this key.
     fn text(&self, key: &str) -> Cow<'static, str> {
         self.language.text(key)
     }
@@ -117,7 +112,6 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The description of a scope.
 struct DescribedScope {
     text: String,
     /// True if the app may act on the user's behalf.
@@ -127,7 +121,6 @@ struct DescribedScope {
 /// The target and the hidden fields of a form.
 #[derive(Clone, Copy)]
 pub struct Form<'a> {
-    /// The path that the form is posted to.
     pub action: &'a str,
     /// The field `csrf`: proves that the form comes from a page of this server.
     pub csrf: &'a str,

@@ -96,7 +96,6 @@ pub async fn serve(
     }
 }
 
-/// Serves the connections that one listener accepts.
 struct Acceptor {
     builder: Arc<auto::Builder<TokioExecutor>>,
     slots: ConnectionSlots,

@@ -17,7 +17,6 @@ use tokio_rustls::TlsAcceptor;
 
 use self::certificate::{Certificate, describe_pem_error};
 
-/// `[tls]`
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsSettings {
@@ -37,10 +36,8 @@ pub struct Tls {
     loaded_certificate: Arc<ArcSwap<LoadedCertificate>>,
 }
 
-/// The TLS configuration with the certificate and the key.
 struct LoadedCertificate {
     config: Arc<ServerConfig>,
-    /// The certificate's expiry.
     not_after: Timestamp,
 }
 
@@ -54,7 +51,6 @@ pub struct TlsError {
 }
 
 impl Tls {
-    /// Loads the files.
     pub fn load(files: TlsSettings) -> Result<Self, TlsError> {
         let loaded_certificate = Arc::new(ArcSwap::from_pointee(load_files(&files)?));
         Ok(Self { files, loaded_certificate })
@@ -127,7 +123,6 @@ fn modification_times(files: &TlsSettings) -> [Option<SystemTime>; 2] {
     [&files.certificate, &files.key].map(|path| fs::metadata(path).ok()?.modified().ok())
 }
 
-/// Loads a certificate and its key.
 fn load_files(files: &TlsSettings) -> Result<LoadedCertificate, TlsError> {
     let tls_error = |setting, path: &Path, reason| {
         let path = path.display().to_string();

@@ -21,7 +21,6 @@ use crate::error::StoreError;
 use crate::store::event_source::{EventSource, event_source_for};
 use crate::store::{Change, EnabledState, Store, WriteOutcome};
 
-/// A stored account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// The id, which never changes and is never reused.
@@ -36,11 +35,9 @@ pub struct Account {
     pub password_hash: String,
     /// The role, which determines the account's rights.
     pub role: Role,
-    /// The creation time.
     pub created_at: Timestamp,
     /// Time of the owner's last sign-in.
     pub signed_in_at: Option<Timestamp>,
-    /// Time at which it was disabled.
     pub disabled_at: Option<Timestamp>,
     /// The time at which it will be deleted, at its owner's request.
     pub delete_at: Option<Timestamp>,
@@ -63,7 +60,6 @@ pub const NO_PASSWORD: &str = "!";
 /// The e-mail address of a new account, by its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Email {
-    /// Given by the operator.
     Verified(String),
     /// Entered by the person who signs up.
     Unverified(String),
@@ -72,31 +68,24 @@ pub enum Email {
 /// The reason why an account was not added.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AddAccountError {
-    /// An account with this name exists.
     #[error("the name is already taken")]
     NameTaken,
-    /// An account that was deleted had this name.
     #[error("the name belonged to an account that was deleted")]
     NameReserved,
     /// An account with this e-mail address exists.
     #[error("the e-mail address is already taken")]
     EmailTaken,
-    /// An account with this id exists.
     #[error("the id is already taken")]
     IdTaken,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Filters for an account list.
 #[derive(Debug, Clone, Default)]
 pub struct AccountListFilter {
     /// Only active, or only disabled, accounts.
     pub state: Option<EnabledState>,
-    /// Only accounts with this role.
     pub role: Option<Role>,
-    /// Only accounts whose name has this prefix.
     pub name_prefix: Option<String>,
     /// Only accounts whose e-mail address contains this string, ignoring case.
     pub email: Option<String>,
@@ -164,7 +153,6 @@ impl Store {
         insert_outcome(account, &inserted_rows, conflicting_rows)
     }
 
-    /// Creates an account with a new id.
     pub async fn create_account(
         &self,
         events: &NewAuditEvents,
@@ -203,12 +191,10 @@ impl Store {
         Err(StoreError::NoFreeId.into())
     }
 
-    /// Finds an account by id.
     pub async fn account(&self, id: i64) -> Result<Option<Account>, StoreError> {
         self.read_one(sql!("select {account_columns} from accounts where id = $id", [id])).await
     }
 
-    /// Finds an account by name.
     pub async fn account_by_name(&self, name: &str) -> Result<Option<Account>, StoreError> {
         self.read_one(sql!("select {account_columns} from accounts where name = $name", [name]))
             .await

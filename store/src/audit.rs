@@ -24,19 +24,14 @@ pub struct AuditEvent {
     pub kind: String,
     /// `success`, `failure` or `denied`.
     pub outcome: String,
-    /// The name of the [`AuditOrigin`].
     pub origin: String,
     /// The client's address, reduced according to the settings.
     pub address: Option<String>,
-    /// The request id.
     pub request_id: Option<String>,
-    /// Further details.
     pub detail: Option<String>,
-    /// The account id.
     pub account_id: Option<i64>,
     /// The account name, unless the account was deleted.
     pub account: Option<String>,
-    /// The app id.
     pub app_id: Option<i64>,
     /// The app name, unless the app was deleted.
     pub app: Option<String>,
@@ -61,7 +56,6 @@ from_row!(AuditEvent {
     count,
 });
 
-/// Filters for audit events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AuditFilter<'a> {
     /// Only events of this account.

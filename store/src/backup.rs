@@ -36,25 +36,19 @@ use crate::error::StoreError;
 /// binary that wrote the file; `database` is a path, or a URL without its password.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The backup file exists.
     #[error("{0} exists; choose a different name, or overwrite it with --force")]
     Exists(PathBuf),
     /// The backup file exists and is a directory, a link, a device or a pipe.
     #[error("{0} exists and is not a file; choose a different name")]
     NotAFile(PathBuf),
-    /// The backup file is the database itself.
     #[error("{0} is the database itself; choose a different name")]
     IsDatabase(PathBuf),
-    /// The backup cannot be written.
     #[error("cannot write {file}: {reason}")]
     Write { file: PathBuf, reason: String },
-    /// The backup cannot be read.
     #[error("cannot read {file}: {reason}")]
     Read { file: PathBuf, reason: String },
-    /// The file is not a backup.
     #[error("{0} was not written by belfry backup")]
     NotABackup(PathBuf),
-    /// The backup is incomplete or was changed.
     #[error("{file} is damaged or incomplete: {reason}; use a different backup")]
     Damaged { file: PathBuf, reason: String },
     /// The backup was written by a newer version.
@@ -69,18 +63,15 @@ pub enum BackupError {
          cannot be restored: restore it with the belfry that wrote it, and export what you need"
     )]
     PreRelease { file: PathBuf, found: i64, version: String },
-    /// The database to restore into has rows.
     #[error(
         "the database {database} is not empty, its table {table} has rows; restore into a new one: \
          choose a different --data or --database, or move the old database away"
     )]
     NotEmpty { database: String, table: String },
-    /// The database has not stored all rows of the backup.
     #[error(
         "the database {database} has not stored all rows of table {table}; nothing was restored"
     )]
     MissingRows { database: String, table: String },
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

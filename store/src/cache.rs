@@ -40,11 +40,8 @@ use crate::metrics::{CacheCounters, CacheStatus, families};
 pub(crate) struct Cache {
     /// Tokens by lookup key, with the digest that the secret must have.
     pub(crate) tokens: EpochCache<LookupKey, (Sha256Digest, Arc<StoredToken>)>,
-    /// Rulesets by account id.
     pub(crate) rules: EpochCache<i64, StoredRulesets>,
-    /// Apps by client id.
     pub(crate) apps_by_client_id: EpochCache<Box<str>, Arc<StoredApp>>,
-    /// Apps by id.
     pub(crate) apps_by_id: EpochCache<i64, Arc<StoredApp>>,
     /// Ids of enabled accounts by name.
     pub(crate) accounts: EpochCache<Box<str>, i64>,
@@ -53,16 +50,13 @@ pub(crate) struct Cache {
     invalidations: [[Counter; Invalidation::NAMES.len()]; 2],
 }
 
-/// The `origin` label of the invalidation metric.
 #[derive(Clone, Copy)]
 enum InvalidationOrigin {
-    /// A write by this node.
     Local,
     /// A write by another node or command, or enabling or disabling the cache.
     Remote,
 }
 
-/// State that all maps of the cache share.
 struct SharedState {
     /// False while notifications about writes by other nodes cannot be received.
     is_enabled: AtomicBool,
@@ -160,7 +154,6 @@ impl Cache {
         ]
     }
 
-    /// Writes the number of invalidations.
     pub(crate) fn write_invalidations(&self, out: &mut Exposition) {
         let mut family = out.family(&families::CACHE_INVALIDATIONS);
         for (origin, counters) in ["local", "remote"].iter().zip(&self.invalidations) {

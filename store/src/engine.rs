@@ -35,10 +35,8 @@ pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
 use crate::error::StoreError;
 use crate::metrics::{OperationMetrics, StoreMetrics};
 
-/// The rows of each statement of a batch.
 pub(crate) type BatchResult = Result<Vec<Rows>, StoreError>;
 
-/// A database engine.
 pub(crate) trait Engine: Send + Sync {
     /// Runs one read-only statement.
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>>;
@@ -61,10 +59,8 @@ pub(crate) trait Engine: Send + Sync {
         None
     }
 
-    /// Returns the name of the engine in metrics.
     fn name(&self) -> &'static str;
 
-    /// Writes the metrics that only this engine has.
     fn write_metrics(&self, out: &mut Exposition);
 }
 
@@ -92,7 +88,6 @@ impl CheckedEngine {
         }
     }
 
-    /// Writes the engine's metrics.
     pub(crate) fn write_metrics(&self, out: &mut Exposition) {
         self.metrics.write(out, self.engine.name());
         self.engine.write_metrics(out);
@@ -145,7 +140,6 @@ impl CheckedEngine {
     }
 }
 
-/// Records an operation in the metrics.
 fn record_operation(metrics: &OperationMetrics, start: Instant, error: Option<&StoreError>) {
     metrics.durations.observe_since(start);
     match error {

@@ -3,7 +3,6 @@
 /// The reason why a database operation failed. `database` is a path, or a URL without its password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The database cannot be opened.
     #[error("cannot open the database {database}: {reason}")]
     Open { database: String, reason: String },
     /// The user that runs this process may not open the files, or their file system is read-only.
@@ -15,7 +14,6 @@ pub enum StoreError {
     /// PostgreSQL cannot be reached, or does not accept connections yet.
     #[error("cannot open the database {database}: {reason}")]
     Unreachable { database: String, reason: String },
-    /// The database was migrated by an incompatible newer version.
     #[error(
         "the database {database} was written by a newer belfry with schema version {version}; \
          this belfry {} supports schema version {supported_version}, but {compatible_from} is \

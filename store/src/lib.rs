@@ -18,7 +18,7 @@ mod rules;
 mod signing_keys;
 mod store;
 #[cfg(feature = "test-support")]
-pub mod test_support;
+pub mod test;
 
 pub use self::accounts::admins::AccountUpdateOutcome;
 pub use self::accounts::deletion::{AccountDeletionOutcome, DeletedAccount, DeletedRows};

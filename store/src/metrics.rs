@@ -10,14 +10,12 @@ use smart_default::SmartDefault;
 /// because rows are converted without access to the store.
 pub(crate) static UNKNOWN_SCOPES: Counter = Counter::new();
 
-/// Metrics that both engines have.
 #[derive(Debug, Default)]
 pub(crate) struct StoreMetrics {
     pub(crate) reads: OperationMetrics,
     pub(crate) writes: OperationMetrics,
 }
 
-/// Metrics of reads or writes.
 #[derive(Debug, SmartDefault)]
 pub(crate) struct OperationMetrics {
     /// Durations of all operations, including failed ones and waiting time.
@@ -45,7 +43,6 @@ impl StoreMetrics {
     }
 }
 
-/// Metrics of the SQLite engine.
 #[derive(Debug, SmartDefault)]
 pub(crate) struct SqliteMetrics {
     pub(crate) read_queue: Gauge,
@@ -66,7 +63,6 @@ impl SqliteMetrics {
     }
 }
 
-/// Metrics of the PostgreSQL engine.
 #[derive(Debug, SmartDefault)]
 pub(crate) struct PostgresMetrics {
     /// Reads and writes that wait for a connection.
@@ -102,7 +98,6 @@ pub struct CacheCounters {
 }
 
 impl CacheCounters {
-    /// Counts a lookup.
     pub fn record(&self, is_hit: bool) {
         if is_hit { &self.hits } else { &self.misses }.inc();
     }
@@ -111,17 +106,12 @@ impl CacheCounters {
 /// The state of one cache at the time of a scrape.
 #[derive(Debug)]
 pub struct CacheStatus<'a> {
-    /// The value of the label `cache`.
     pub name: &'static str,
-    /// Counters of hits and misses.
     pub lookups: &'a CacheCounters,
-    /// Number of entries.
     pub entries: usize,
-    /// The size of the entries.
     pub bytes: u64,
 }
 
-/// Writes the metrics of all caches.
 pub fn write_cache_metrics(out: &mut Exposition, caches: &[CacheStatus<'_>]) {
     let mut outcomes = out.family(&families::CACHE_LOOKUPS);
     for CacheStatus { name, lookups, .. } in caches {

@@ -44,13 +44,11 @@ pub struct RetentionSettings {
     #[default(20_000)]
     #[serde(skip)]
     pub max_unauthorized_apps: u32,
-    /// Audit events.
     #[default(Duration::from_hours(90 * 24))]
     #[serde(with = "duration")]
     pub audit_events: Duration,
 }
 
-/// The outcome of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SweepOutcome {
     /// The number of deleted rows by table; for `rulesets`, of rows from which rules were removed.
@@ -83,7 +81,6 @@ const GRACE_PERIOD: SignedDuration = SignedDuration::from_mins(2);
 /// Retention time of finished deliveries, and of waiting ones after they have expired.
 const DELIVERY_LOG_TIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The row of `sweeps`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SweepState {
     swept_at: Timestamp,

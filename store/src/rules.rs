@@ -17,7 +17,6 @@ use crate::store::Store;
 
 /// An account's rulesets, read to be changed.
 pub struct RulesetsForUpdate {
-    /// The rulesets to change.
     pub rulesets: StoredRulesets,
     account_id: i64,
     epoch: ReadEpoch,

@@ -21,18 +21,15 @@ impl KeyPurpose {
     /// Tokens by which push services recognise this server.
     pub const VAPID: Self = Self("vapid");
 
-    /// Names the row of a key for its sealing.
     fn sealing_context(self, public_key: &str) -> String {
         format!("{} {public_key}", self.0)
     }
 }
 
-/// A stored key pair.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningKeyRow {
     /// The public key, in base64url.
     pub public_key: String,
-    /// The private key, sealed.
     pub private_key: String,
 }
 
@@ -49,11 +46,8 @@ impl SigningKeyRow {
 /// A VAPID key pair with the number of receivers that use it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct VapidKeyUse {
-    /// The key pair.
     pub key: SigningKeyRow,
-    /// The creation time.
     pub created_at: Timestamp,
-    /// Number of receivers that subscribed with it.
     pub receivers: i64,
 }
 
@@ -66,9 +60,7 @@ impl FromRow for VapidKeyUse {
 
 /// The keys of one purpose, opened with the sealing key.
 pub struct SigningKeys {
-    /// The keys by public key.
     pub keys: BTreeMap<String, SigningKey>,
-    /// The public key of the newest one.
     pub newest: String,
     /// The public keys that were sealed with a different sealing key.
     pub lost: BTreeSet<String>,
@@ -77,10 +69,8 @@ pub struct SigningKeys {
 /// The reason why a key was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum AddKeyError {
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The key cannot be created.
     #[error(transparent)]
     Key(#[from] SigningKeyError),
 }

@@ -37,17 +37,14 @@ pub struct Store {
     pub(crate) new_rows: Arc<NewRows>,
 }
 
-/// The state of an account or app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnabledState {
     /// It is not disabled.
     Active,
-    /// It is disabled.
     Disabled,
 }
 
 impl EnabledState {
-    /// Both states.
     pub const ALL: [Self; 2] = [Self::Active, Self::Disabled];
 
     /// Returns the state of an account or app with this `disabled_at`.
@@ -70,7 +67,6 @@ impl From<EnabledState> for Value {
     }
 }
 
-/// The outcome of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// The row was inserted, updated or deleted.
@@ -80,7 +76,6 @@ pub enum WriteOutcome {
     NotFound,
 }
 
-/// The outcome of signing in with a verified password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum SignInOutcome {
@@ -144,7 +139,6 @@ impl Store {
         }
     }
 
-    /// Writes the metrics of the database and of the cache.
     pub fn write_metrics(&self, out: &mut Exposition) {
         self.engine.write_metrics(out);
         out.value(&families::CACHE_ENABLED, u8::from(self.is_cache_enabled()));
@@ -191,7 +185,6 @@ impl Store {
         if digest == secret.digest { T::from_row(row).map(Some) } else { Ok(None) }
     }
 
-    /// Reads at most one row.
     pub(crate) async fn read_one<T: FromRow>(
         &self,
         statement: Statement,
@@ -199,7 +192,6 @@ impl Store {
         self.engine.read(statement).await?.into_iter().next().map(T::from_row).transpose()
     }
 
-    /// Reads all rows.
     pub(crate) async fn read_all<T: FromRow>(
         &self,
         statement: Statement,
@@ -208,7 +200,6 @@ impl Store {
     }
 }
 
-/// Serializes a value as JSON, for a column.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<Value, StoreError> {
     serde_json::to_string(value).map(Value::from).map_err(|_| StoreError::Unreadable("document"))
 }

@@ -9,7 +9,6 @@ pub enum EngineError {
     Missing(&'static [&'static str]),
     /// The engine exited or timed out, or a command to it failed.
     Failed {
-        /// The program name.
         name: String,
         /// The exit status, or a description of the failure.
         reason: String,

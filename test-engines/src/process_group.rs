@@ -51,7 +51,6 @@ impl Default for SpawnOptions {
     }
 }
 
-/// The user and group id to run a process as.
 #[derive(Debug, Clone, Copy)]
 pub struct UserIds {
     pub uid: u32,
@@ -95,7 +94,6 @@ impl ProcessGroup {
         }
     }
 
-    /// Returns the process id of the leader.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.leader.id()

@@ -96,7 +96,6 @@ impl RedisCluster {
         self.wait_until_complete()
     }
 
-    /// Returns the URL of all nodes.
     #[must_use]
     pub fn url(&self) -> String {
         if !self.tls_ports.is_empty() {
@@ -108,12 +107,10 @@ impl RedisCluster {
         format!("redis://{}", addresses.join(","))
     }
 
-    /// Returns a node by its number.
     pub fn node(&mut self, number: usize) -> &mut Redis {
         &mut self.nodes[number]
     }
 
-    /// Returns the URL of one node.
     #[must_use]
     pub fn node_url(&self, number: usize) -> String {
         self.nodes[number].url()

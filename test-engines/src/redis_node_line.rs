@@ -23,7 +23,6 @@ impl NodeLine {
     }
 }
 
-/// Parses the output of `CLUSTER NODES`.
 pub(crate) fn parse_lines(output: &str) -> Vec<NodeLine> {
     output.lines().filter_map(parse_line).collect()
 }

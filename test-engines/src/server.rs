@@ -20,7 +20,6 @@ pub struct Server {
     group: ProcessGroup,
     /// Open as long as the server runs, so that its writes do not fail.
     _stdout: BufReader<ChildStdout>,
-    /// The address that it listens on.
     pub address: SocketAddr,
     /// Time from the start until the server was listening.
     pub startup_duration: Duration,
@@ -53,7 +52,6 @@ impl Server {
         Err(io::Error::other(format!("{name} exited before it was listening\n{log}")))
     }
 
-    /// Returns the id of the server process.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.group.id()

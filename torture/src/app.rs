@@ -8,7 +8,6 @@ use crate::client::{Client, Request, Response, encode_form};
 const CALLBACK: &str = "https://app.example/callback";
 const SCOPES: &str = "read write push";
 
-/// A registered app.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     id: String,
@@ -61,7 +60,6 @@ impl App {
         Ok(User { token, cookie })
     }
 
-    /// Returns a request for an app token.
     pub(crate) fn token_request(&self, scope: &str) -> Request {
         self.authenticated_form(
             "/oauth/token",
@@ -69,12 +67,10 @@ impl App {
         )
     }
 
-    /// Returns a request that revokes a token.
     pub(crate) fn revocation_request(&self, token: &str) -> Request {
         self.authenticated_form("/oauth/revoke", &[("token", token)])
     }
 
-    /// Returns a request that redeems a code.
     pub(crate) fn redemption_request(&self, code: &str) -> Request {
         let fields =
             [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", CALLBACK)];
@@ -107,7 +103,6 @@ impl App {
         client.send(&decision_request.with_header("cookie", &user.cookie))
     }
 
-    /// Returns the code in an authorization response.
     pub(crate) fn extract_code(response: &Response) -> Option<String> {
         let query = response.location.strip_prefix(CALLBACK)?.strip_prefix('?')?;
         form_urlencoded::parse(query.as_bytes())
@@ -115,7 +110,6 @@ impl App {
     }
 }
 
-/// Returns the hidden fields of the form with this action.
 fn parse_hidden_fields<'a>(page: &'a str, action: &str) -> Result<Vec<(&'a str, &'a str)>> {
     let (_, rest) = page
         .split_once(&format!("action=\"{action}\">"))

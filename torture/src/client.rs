@@ -14,7 +14,6 @@ use crate::Result;
 /// server.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A client of one server.
 #[derive(Clone)]
 pub(crate) struct Client {
     agent: Agent,
@@ -111,7 +110,6 @@ impl Client {
         Self { agent: config.build().new_agent(), url: format!("http://{address}") }
     }
 
-    /// Sends a request once.
     pub(crate) fn send(&self, request: &Request) -> Result<Response> {
         let mut builder = HttpRequest::builder()
             .method(request.method.clone())
@@ -167,7 +165,6 @@ impl Client {
     }
 }
 
-/// Encodes fields as a form or a query.
 pub(crate) fn encode_form(fields: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }

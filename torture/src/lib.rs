@@ -27,9 +27,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// A kind of failure, and the function that causes it under load.
 pub struct Scenario {
-    /// The name on the command line.
     pub name: &'static str,
-    /// One line of help.
     pub description: &'static str,
     /// The default number of rounds.
     pub rounds: u32,
@@ -49,19 +47,16 @@ impl Scenario {
     }
 }
 
-/// Returns the scenario with this name.
 #[must_use]
 pub fn find_scenario(name: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == name)
 }
 
-/// Returns a random seed.
 #[must_use]
 pub fn random_seed() -> u64 {
     fastrand::u64(..1_000_000)
 }
 
-/// All scenarios.
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "kill-sqlite",

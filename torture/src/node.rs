@@ -12,7 +12,6 @@ use test_engines::{Server, free_port};
 use crate::Result;
 use crate::outcome::Run;
 
-/// A node, which may be stopped.
 pub(crate) struct Node {
     pub(crate) binary: PathBuf,
     dir: TempDir,
@@ -39,7 +38,6 @@ impl Node {
         })
     }
 
-    /// Prepares and starts a node.
     pub(crate) fn start_new(run: &Run, arguments: &[&str], settings: &str) -> Result<Self> {
         let mut node = Self::new(run, arguments, settings)?;
         node.start()?;
@@ -63,7 +61,6 @@ impl Node {
         Ok(())
     }
 
-    /// Kills the node with SIGKILL.
     pub(crate) fn kill(&mut self) -> Result<()> {
         Ok(self.server.take().ok_or("the node is not running")?.kill()?)
     }

@@ -14,18 +14,14 @@ pub const MAX_RECOVERY: Duration = Duration::from_secs(10);
 /// A scenario's counts.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Completed rounds.
     pub rounds: u32,
-    /// Writes that were acknowledged.
     pub acknowledged: u64,
     /// Writes that failed, as expected during an outage.
     pub failed: u64,
-    /// Checks that were made.
     pub checks: u64,
     /// Violations: an acknowledged write was lost, a valid write was rejected, a response lacked
     /// its token or code, or the server did not recover.
     pub losses: u64,
-    /// Descriptions of the first losses.
     pub loss_descriptions: Vec<String>,
     /// Messages that arrived more than once, as is possible after a kill.
     pub duplicates: u64,
@@ -78,11 +74,9 @@ pub struct Settings {
     pub rounds: u32,
     /// Time after which no round is started.
     pub time_limit: Option<Duration>,
-    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// A scenario in progress.
 pub(crate) struct Run<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) rng: Rng,
@@ -105,7 +99,6 @@ impl<'a> Run<'a> {
             .then_some(self.outcome.rounds)
     }
 
-    /// Ends a round and reports the progress.
     pub(crate) fn end_round(&mut self) {
         self.outcome.rounds += 1;
         (self.report)(&self.outcome);

@@ -36,7 +36,6 @@ pub(crate) fn add_users(address: SocketAddr, gateway_urls: &[String]) -> Result<
     Ok(())
 }
 
-/// Returns a request to send an event to these users.
 pub(crate) fn notify_request(event_id: &str, users: &[usize], ttl_ms: u64) -> Request {
     let member = |user: &usize| json!({ "user_id": format!("@user{user}:127.0.0.1") });
     let event = json!({

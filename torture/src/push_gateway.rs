@@ -118,7 +118,6 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Returns the key of the message in the body of a request.
 fn parse_message(body: &[u8]) -> Option<MessageKey> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let notification = &body["notification"];

@@ -27,7 +27,6 @@ pub(crate) struct Worker {
     new_tokens: Vec<Token>,
     /// Codes that were issued since the last check.
     new_codes: Vec<Code>,
-    /// Tokens of earlier checks.
     checked_tokens: Vec<Token>,
     pub(crate) outcome: Outcome,
 }

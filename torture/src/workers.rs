@@ -12,13 +12,11 @@ use crate::load::{Load, OnFailure};
 use crate::outcome::Run;
 use crate::worker::Worker;
 
-/// Number of concurrent workers.
 pub(crate) const WORKERS: usize = 64;
 
 /// The number of users. Several workers share each of them, so that they write the same ruleset.
 const USERS: usize = 8;
 
-/// All workers of one scenario.
 pub(crate) struct Workers(Vec<Worker>);
 
 impl Workers {

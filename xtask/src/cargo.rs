@@ -9,7 +9,6 @@ use std::{env, io};
 use serde_json::Value;
 use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
-/// Returns the repository root.
 pub(crate) fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package)

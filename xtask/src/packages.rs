@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 
 use test_engines::programs;
 
-/// A package that a task needs.
 #[derive(Debug)]
 pub(crate) struct Package {
     /// The name in Debian and Ubuntu.

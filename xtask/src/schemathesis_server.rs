@@ -31,17 +31,13 @@ namespaces.users = [{ regex = \"@(_bridge|alice).*\", exclusive = false }]
 const SERVICE_TOKEN: &str = "a-token-of-an-application-service";
 const SCOPES: &str = "read write push profile";
 
-/// A running server and the credentials for it.
 pub(crate) struct SchemathesisServer {
     server: Server,
     dir: TempDir,
-    /// A user's token.
     pub user_token: String,
     /// A second token of the user, which the log-out endpoint revokes.
     pub log_out_token: String,
-    /// An admin's token.
     pub admin_token: String,
-    /// An app token.
     pub app_token: String,
     client_id: String,
     client_secret: String,

@@ -31,7 +31,6 @@ const BCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// A password hash that can be verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PasswordHash {
     /// Argon2 in the PHC string format. It is verified from the stored text.
@@ -40,7 +39,6 @@ pub enum PasswordHash {
     Bcrypt(Bcrypt),
 }
 
-/// A bcrypt hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bcrypt {
     /// Binary logarithm of the number of rounds.
@@ -67,7 +65,6 @@ const MALFORMED_ARGON2: PasswordHashError =
 const MALFORMED_BCRYPT: PasswordHashError =
     PasswordHashError::Malformed("$2b$12$ followed by 53 characters: the salt and the hash");
 impl PasswordHash {
-    /// Parses a hash and checks its parameters.
     pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
         let unknown_format = PasswordHashError::UnknownFormat;
         if text.len() > MAX_HASH_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -155,7 +152,6 @@ fn check_maximum(parameter: &'static str, value: u32, max: u32) -> Result<(), Pa
     if value <= max { Ok(()) } else { Err(PasswordHashError::TooExpensive { parameter, max }) }
 }
 
-/// Splits at `$` into exactly `N` parts.
 fn split_parts<const N: usize>(text: &str) -> Option<[&str; N]> {
     text.split('$').collect::<Vec<_>>().try_into().ok()
 }

@@ -11,7 +11,6 @@ use crate::validation::ValidationErrors;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// A sign-up field.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Field {
         Username = "username",
@@ -33,7 +32,6 @@ impl Field {
     }
 }
 
-/// An invalid sign-up field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{} {error}", .field.label())]
 pub struct InvalidField {
@@ -53,7 +51,6 @@ pub struct SignUp {
 }
 
 impl SignUp {
-    /// Collects the sign-up fields.
     pub fn from_pairs(pairs: &Pairs) -> Self {
         let field_value = |field: Field| form::last_value(pairs, field.as_str()).to_owned();
         Self {

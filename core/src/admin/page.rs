@@ -30,7 +30,6 @@ pub struct PageRequest {
 /// The end of a list that a page is taken from, if the list has more items than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageStart {
-    /// The items with the highest ids.
     Highest,
     /// The items with the lowest ids, for a client that pages towards newer items.
     Lowest,

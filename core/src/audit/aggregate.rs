@@ -58,12 +58,9 @@ impl CountedSubject {
 pub struct EventCount {
     /// The Unix time in whole hours.
     pub hour: i64,
-    /// The common properties of the events.
     pub subject: CountedSubject,
     pub count: i64,
-    /// Time of the earliest event.
     pub first: Timestamp,
-    /// Time of the latest event.
     pub last: Timestamp,
 }
 
@@ -75,14 +72,12 @@ pub struct Aggregator {
     /// The subjects of the hour. They remain after their counts are taken, so that the maximum
     /// applies to the hour.
     totals: HashMap<CountedSubject, EventCount>,
-    /// The number of subjects of each kind in the hour.
     subject_counts: HashMap<AuditKind, usize>,
     /// Counts of earlier hours that have not been taken yet.
     earlier_counts: Vec<EventCount>,
 }
 
 impl Aggregator {
-    /// Counts one event.
     pub fn record(&mut self, subject: CountedSubject, now: Timestamp) {
         self.add_count(EventCount {
             hour: now.as_second().div_euclid(3600),

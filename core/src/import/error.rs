@@ -8,13 +8,11 @@ use crate::account::{FieldError, NameError};
 use crate::json::JsonError;
 use crate::rules::RuleError;
 
-/// An invalid line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {error}")]
 pub struct LineError {
     /// The line number; the first is 1.
     pub line: u64,
-    /// The reason the line is rejected.
     pub error: ImportError,
 }
 
@@ -27,7 +25,6 @@ pub enum ImportError {
     /// The line is JSON, but not an object.
     #[error("must be a JSON object like {{\"name\":\"alice\",\"email\":\"alice@example.org\"}}")]
     NotAnObject,
-    /// The line has an unknown field.
     #[error(
         "unknown field {0:?}; known fields: name, email, password_hash, role, disabled, \
          created_at and push_rules"
@@ -42,7 +39,6 @@ pub enum ImportError {
     /// The password hash is not accepted.
     #[error("password_hash {0}")]
     PasswordHash(#[from] PasswordHashError),
-    /// The role is unknown.
     #[error("role must be \"user\" or \"admin\"")]
     Role,
     /// The creation time is malformed, before 1970 or in the future.
@@ -51,7 +47,6 @@ pub enum ImportError {
     /// The push rules would be rejected by the API.
     #[error(transparent)]
     Rules(#[from] RuleError),
-    /// The name belongs to the application service with this id.
     #[error(
         "name is the sender_localpart of the application service {0:?}, and belfry serve creates \
          its account; delete the line"
@@ -59,12 +54,7 @@ pub enum ImportError {
     ServiceSender(String),
     /// An earlier line has the same name or e-mail address.
     #[error("{field} is the same as on line {first_line}; delete or change one of them")]
-    Duplicate {
-        /// The field name.
-        field: &'static str,
-        /// The earlier line number.
-        first_line: u64,
-    },
+    Duplicate { field: &'static str, first_line: u64 },
 }
 
 /// Describes a JSON error without the parser's line number, which is always 1.

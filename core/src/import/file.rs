@@ -30,7 +30,6 @@ impl AccountFileReader {
         Self { limits, now, service_ids, line_number: 0, names, emails }
     }
 
-    /// Returns the number of the last line that was read.
     pub fn line_number(&self) -> u64 {
         self.line_number
     }

@@ -10,15 +10,11 @@ use super::{JsonError, parse};
 /// Position of a value in a body, formatted only for errors.
 #[derive(Clone, Copy)]
 pub(crate) enum Location {
-    /// The body itself.
     Body,
     /// A part of a body that is read on its own, such as `the rule`.
     Part(&'static str),
-    /// A field of the body.
     Field(&'static str),
-    /// An item of an array in the body.
     Item(&'static str, usize),
-    /// An item of an array in an item of an array in the body.
     NestedItem([(&'static str, usize); 2]),
 }
 
@@ -59,7 +55,6 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Parses a body that must be an object.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, JsonError> {
         Self::new(parse(body)?, Location::Body)
     }
@@ -89,7 +84,6 @@ impl Fields {
         Some(value)
     }
 
-    /// Removes and returns a required field.
     pub(crate) fn require(&mut self, name: &str) -> Result<Value, JsonError> {
         self.take(name).ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
@@ -109,7 +103,6 @@ impl Fields {
         self.take_as(name, "a string")
     }
 
-    /// Removes and returns a required string.
     pub(crate) fn require_string(&mut self, name: &str) -> Result<String, JsonError> {
         self.take_string(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
@@ -145,7 +138,6 @@ impl Fields {
     }
 }
 
-/// Reads each item of the array `name`.
 pub(crate) fn read_array<T, E: From<JsonError>>(
     name: &'static str,
     value: Value,

@@ -10,7 +10,6 @@ use jiff::fmt::temporal::DateTimePrinter;
 
 use super::{QuotaStatus, RateLimitDecision, UnixMicros};
 
-/// Prints times with milliseconds.
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 impl RateLimitDecision {

@@ -23,12 +23,10 @@ pub enum KeyKind {
     Network,
 }
 
-/// The owner of a valid access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenOwner {
     /// The account's id; `None` for an app token.
     pub account_id: Option<i64>,
-    /// The app's id.
     pub app_id: i64,
 }
 

@@ -12,7 +12,6 @@ use thiserror::Error;
 /// The method and target of the original request, as a proxy names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginalRequest<'a> {
-    /// The method, such as `GET`.
     pub method: Cow<'a, str>,
     /// The path, with the query if there is one.
     pub target: Cow<'a, str>,

@@ -60,9 +60,7 @@ fn extract_path(target: &str) -> &str {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct RoutePattern {
-    /// The pattern as configured.
     pub(super) text: String,
-    /// `None` for any method.
     method: Option<String>,
     path: Vec<PatternSegment>,
 }
@@ -78,7 +76,6 @@ enum PatternSegment {
     Literal(String),
     /// Exactly one segment: `:id`.
     Any,
-    /// Any number of segments: `*`.
     Rest,
 }
 

@@ -77,7 +77,6 @@ impl LimitOverride {
     }
 }
 
-/// Creates a limit. An error names the limit.
 pub(super) fn new_limit(
     name: &str,
     requests: u32,

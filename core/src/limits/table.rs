@@ -21,7 +21,6 @@ pub struct LimitRow {
     pub limit: Arc<Limit>,
     /// The kind of key under which requests are counted.
     pub per: KeyKind,
-    /// The requests that are counted.
     pub patterns: Vec<RoutePattern>,
 }
 
@@ -45,7 +44,6 @@ impl fmt::Display for LimitRow {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>", into = "BTreeMap<String, LimitSetting>")]
 pub struct LimitTable {
-    /// The rows, in order.
     pub rows: Vec<LimitRow>,
 }
 

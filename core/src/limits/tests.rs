@@ -14,7 +14,6 @@ fn time(seconds: i64) -> UnixMicros {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap().into()
 }
 
-/// A minimal engine: one window for each limit.
 #[derive(Clone)]
 struct TestEngine(Vec<(Arc<Limit>, Window)>);
 

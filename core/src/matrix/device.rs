@@ -17,7 +17,6 @@ pub struct Device {
     name: Option<String>,
 }
 
-/// The device that a login or a registration requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestedDevice {
     id: Option<String>,

@@ -6,14 +6,12 @@ use super::{LOGIN_PASSWORD, RequestedDevice};
 use crate::json::{Fields, JsonError, Location};
 use crate::secret::Secret;
 
-/// Request to sign in with a password.
 #[derive(Debug, Clone)]
 pub struct LoginRequest {
     /// A localpart or a complete user id.
     pub user: String,
     /// The password in clear text, to be verified.
     pub password: Secret,
-    /// The device that signs in.
     pub device: RequestedDevice,
 }
 

@@ -24,7 +24,6 @@ pub struct App {
     pub id: i64,
     /// The public identifier in OAuth requests.
     pub client_id: String,
-    /// The registered data.
     pub details: AppDetails,
     /// The authentication method, grant types and origin.
     pub properties: ClientProperties,
@@ -74,9 +73,7 @@ impl App {
 /// An app's registered data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppDetails {
-    /// The name that users see.
     pub name: String,
-    /// The URL of the app's website.
     pub website: Option<String>,
     /// The registered redirect URIs; at least one.
     pub redirect_uris: Vec<RedirectUri>,
@@ -117,7 +114,6 @@ pub enum AppRegistrationError {
     RedirectUriBlank,
     #[error("Redirect URI {0}")]
     RedirectUri(RedirectUriError),
-    /// The list of scopes is malformed.
     #[error("Scopes doesn't match those configured on the server.")]
     Scopes,
     #[error(

@@ -26,9 +26,7 @@ const MAX_REQUEST_LENGTH: usize = MAX_URIS_LENGTH + MAX_STATE_LENGTH + 2048;
 /// (RFC 9700, section 4.11.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizationRequest {
-    /// The id of the app that sent the request.
     pub app_id: i64,
-    /// Destination and encoding of the response.
     pub target: ResponseTarget,
     /// The requested grant, or the error to send to the app.
     pub grant: Result<RequestedGrant, OAuthError>,
@@ -38,7 +36,6 @@ pub struct AuthorizationRequest {
     pub lang: Option<String>,
 }
 
-/// The grant that an app requests from a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedGrant {
     pub scopes: Scopes,
@@ -46,17 +43,14 @@ pub struct RequestedGrant {
     pub challenge: Option<Sha256Digest>,
 }
 
-/// The next step of an authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
-    /// Ask the user to sign in.
     SignIn,
     /// Send the error to the app, which the user has approved before.
     Reject(OAuthError),
     /// Show the error, with a link to the app. The user has not approved the app, and a redirect
     /// without the user's action would enable phishing (RFC 9700, section 4.11.2).
     ShowError(OAuthError),
-    /// Ask the user for consent.
     RequestConsent,
     /// Issue a code without asking: an earlier consent implies this one.
     Approve,
@@ -189,7 +183,6 @@ impl AuthorizationRequest {
 }
 
 impl RequestedGrant {
-    /// Parses the requested grant, and checks the other parameters.
     fn parse(
         policy: &IssuerPolicy,
         parameters: Parameters<'_>,

@@ -11,10 +11,8 @@ wire_enum! {
     /// `response_modes_supported`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum ResponseMode {
-        /// The query of the redirect URI.
         #[default]
         Query = "query",
-        /// The fragment of the redirect URI.
         Fragment = "fragment",
         /// A form that the browser posts to the redirect URI.
         FormPost = "form_post",
@@ -24,9 +22,7 @@ wire_enum! {
 /// Destination and encoding of the response to an authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseTarget {
-    /// The redirect URI of the request.
     pub redirect_uri: RedirectUri,
-    /// The encoding of the parameters.
     pub mode: ResponseMode,
     /// The opaque value that the app gets back.
     pub state: Option<String>,
@@ -36,9 +32,7 @@ pub struct ResponseTarget {
 /// code.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// Redirect to this URL.
     Redirect(String),
-    /// Submit a form.
     Post {
         /// The URL that the form is posted to.
         action: String,
@@ -49,7 +43,6 @@ pub enum Delivery {
     Show,
 }
 
-/// Every parameter that a response can have.
 const RESPONSE_PARAMETERS: [&str; 5] = ["code", "error", "error_description", "state", "iss"];
 
 impl ResponseTarget {
@@ -83,7 +76,6 @@ impl ResponseTarget {
     }
 }
 
-/// Returns the fields as an encoded query string.
 fn encode_fields(fields: &[(&str, String)]) -> String {
     let pairs: Vec<String> =
         fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();

@@ -6,7 +6,6 @@ use super::issuer_policy::IssuerPolicy;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The authentication method of a client.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum AuthMethod {
         /// The client secret, in the header or in the body.
@@ -20,7 +19,6 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// A grant type of the token endpoint.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum GrantType {
         AuthorizationCode = "authorization_code",
@@ -29,13 +27,11 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// The party that registered a client.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Registrar {
         /// Anyone, through the API.
         #[default]
         Api = "api",
-        /// The operator, with a command.
         Operator = "operator",
         /// The server, for Matrix clients that sign in with a password.
         Matrix = "matrix",
@@ -45,7 +41,6 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// The issuer whose endpoints a client may use.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Issuer {
         /// The issuer of the endpoints below `/oauth`.
@@ -56,7 +51,6 @@ wire_enum! {
     }
 }
 
-/// A client's properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientProperties {
     pub auth_method: AuthMethod,
@@ -103,7 +97,6 @@ impl ClientProperties {
         self.auth_method == AuthMethod::ClientSecret && self.issuer == policy.issuer
     }
 
-    /// Checks that the client may use a grant type.
     pub fn check_grant_type(&self, grant_type: GrantType) -> Result<(), OAuthError> {
         let is_allowed = self.grant_types.contains(&grant_type);
         if is_allowed { Ok(()) } else { Err(OAuthError::UnauthorizedClient) }

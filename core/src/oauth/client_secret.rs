@@ -7,7 +7,6 @@ use crate::secret::HashedSecret;
 /// An app's secret, and the one before its last rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientSecrets {
-    /// The secret that was issued last.
     pub current: HashedSecret,
     /// The secret before the last rotation, unless the rotation invalidated it.
     pub previous: Option<PreviousSecret>,
@@ -16,7 +15,6 @@ pub struct ClientSecrets {
 /// A secret that was replaced and is accepted for some time, so that the app can be updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreviousSecret {
-    /// The replaced secret, hashed.
     pub secret: HashedSecret,
     /// Time until which it is accepted.
     pub until: Timestamp,

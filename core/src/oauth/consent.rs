@@ -2,7 +2,6 @@
 
 use super::scope::{Scope, Scopes};
 
-/// The level of access to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AccessLevel {
@@ -20,7 +19,6 @@ pub struct ConsentItem {
     pub is_admin: bool,
     /// The resource: `accounts`, `notifications`, …; `all` for all of them.
     pub resource: &'static str,
-    /// The requested access.
     pub access: AccessLevel,
 }
 

@@ -110,7 +110,6 @@ impl OAuthError {
     }
 }
 
-/// A scope name in an error, truncated.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct TruncatedScopeName(String);

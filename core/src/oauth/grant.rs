@@ -11,13 +11,10 @@ use super::pkce;
 use super::scope::Scopes;
 use crate::secret::{Secret, Sha256Digest};
 
-/// Lifetime of an authorization code.
 pub const CODE_LIFETIME: Duration = Duration::from_mins(10);
 
-/// The content of an authorization code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeGrant {
-    /// The app that may redeem the code.
     pub app_id: i64,
     /// The user who approved the request.
     pub account_id: i64,
@@ -60,7 +57,6 @@ impl Binding {
 pub struct RedemptionAttempt<'a> {
     /// The id of the app that sent the token request.
     pub app_id: i64,
-    /// The redirect URI of the token request.
     pub redirect_uri: &'a str,
     /// The PKCE verifier, if any.
     pub verifier: Option<&'a Secret>,

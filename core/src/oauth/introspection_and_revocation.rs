@@ -7,12 +7,10 @@ use super::parameter::Parameter;
 use super::parameters::Parameters;
 use crate::secret::Secret;
 
-/// A request to introspect or to revoke a token.
 #[derive(Debug, Clone)]
 pub struct ClientTokenRequest {
     /// The client's credentials, not yet verified.
     pub credentials: Credentials,
-    /// The token to introspect or revoke.
     pub token: Secret,
 }
 

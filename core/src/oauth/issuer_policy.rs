@@ -14,7 +14,6 @@ pub struct IssuerPolicy {
     pub grant_types: &'static [GrantType],
     /// The scopes, in the order of `scopes_supported` in the metadata.
     pub scopes: &'static [Scope],
-    /// The methods with which clients can be registered.
     pub auth_methods: &'static [AuthMethod],
     /// Whether an authorization request without a PKCE challenge is invalid.
     pub requires_pkce: bool,
@@ -53,7 +52,6 @@ impl IssuerPolicy {
         }
     }
 
-    /// Parses a `grant_type`, which must be one of this issuer.
     pub fn parse_grant_type(&self, text: &str) -> Result<GrantType, OAuthError> {
         let grant_type =
             GrantType::from_name(text).filter(|known| self.grant_types.contains(known));

@@ -31,7 +31,6 @@ pub enum RedirectUriError {
     /// parse differently.
     #[error("must be a valid URI.")]
     Invalid,
-    /// The scheme is missing.
     #[error("must be an absolute URI.")]
     Relative,
     /// The URI has neither an authority nor an absolute path, like `myapp:callback`, or has the

@@ -152,7 +152,6 @@ impl OtherScope {
 /// A set of scopes that preserves insertion order. Equality ignores the order.
 #[derive(Debug, Clone, Default, Eq)]
 pub struct Scopes {
-    /// The scopes of the catalogue, one byte each.
     catalogue_scopes: Vec<Scope>,
     other_scopes: Vec<OtherScope>,
 }
@@ -192,7 +191,6 @@ impl Scopes {
         self.catalogue_scopes.len() + other_bytes.sum::<usize>()
     }
 
-    /// Adds the scopes of another set.
     pub fn add_all(&mut self, other: Self) {
         other.catalogue_scopes.into_iter().for_each(|scope| self.add(scope));
         other.other_scopes.into_iter().for_each(|scope| self.add_other(scope));

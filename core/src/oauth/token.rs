@@ -11,20 +11,17 @@ use crate::account::Role;
 /// An issued access token with the state of its app and account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// The id of the app that the token was issued to.
     pub app_id: i64,
     /// The account that granted the token; `None` for an app token.
     pub account: Option<TokenAccount>,
     /// The granted scopes that the account's role allows: [`Scopes::effective_for_role`].
     pub scopes: Scopes,
-    /// Time at which the token was issued.
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
     pub app_disabled_at: Option<Timestamp>,
 }
 
-/// A token's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenAccount {
     pub id: i64,

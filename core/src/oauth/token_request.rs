@@ -8,7 +8,6 @@ use super::parameter::Parameter;
 use super::parameters::Parameters;
 use crate::secret::Secret;
 
-/// A token request with all required parameters.
 #[derive(Debug, Clone)]
 pub struct TokenRequest {
     /// The client's credentials, not yet verified.
@@ -22,14 +21,11 @@ pub struct TokenRequest {
 pub enum TokenRequestKind {
     /// `authorization_code`: a token for the user who approved the request.
     AuthorizationCode {
-        /// The authorization code.
         code: Secret,
-        /// The redirect URI that the code was sent to.
         redirect_uri: String,
         /// The PKCE verifier, if any.
         verifier: Option<Secret>,
     },
-    /// `client_credentials`: an app token.
     ClientCredentials {
         /// The requested scopes, resolved once the app is known.
         scope: Option<String>,

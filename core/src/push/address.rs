@@ -58,7 +58,6 @@ pub struct PushAddressPolicy {
 }
 
 impl PushAddressPolicy {
-    /// Creates a policy with the networks of `push.allowed_networks`.
     pub fn new(allowed_networks: Vec<Cidr>) -> Self {
         Self { allowed_networks }
     }
@@ -84,7 +83,6 @@ impl PushAddressPolicy {
 pub enum Scheme {
     /// HTTP without TLS.
     Http,
-    /// HTTP with TLS.
     Https,
 }
 

@@ -12,7 +12,6 @@ use crate::json;
 /// Maximum pause that a server can request with `Retry-After`.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 
-/// The first pause of a lane.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// The maximum pause of a lane without jitter. Jitter adds up to a quarter, so a pause lasts at
@@ -28,7 +27,6 @@ const DENIAL_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 /// The consequence of the status of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The message is delivered.
     Delivered,
     /// The receiver no longer exists and must be deleted.
     ReceiverGone,
@@ -44,7 +42,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Derives the verdict from the receiver and the response.
     pub fn new(
         receiver: &ReceiverDocument,
         status: u16,

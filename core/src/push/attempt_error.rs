@@ -12,7 +12,6 @@ macro_rules! attempt_errors {
         #[derive(Debug, Clone, PartialEq, Eq, Error)]
         pub enum AttemptError {
             $($(#[$doc])* #[error($sentence)] $variant,)*
-            /// The HTTP status of the response.
             #[error("status {0}")]
             Status(u16),
             /// A code that a different version has stored.
@@ -52,7 +51,6 @@ attempt_errors! {
     Disabled = "disabled" "the client has disabled the pusher",
     /// The URL was accepted when the receiver was registered, but no longer is.
     Url = "url" "the URL is not permitted any more",
-    /// The message was sealed by a node with a different sealing key.
     MessageSealingKey = "message_sealing_key" "the message was sealed with a different sealing key",
     /// The receiver's secrets were sealed by a node with a different sealing key.
     SecretsSealingKey = "secrets_sealing_key"
@@ -69,7 +67,6 @@ attempt_errors! {
     ReceiverKeys = "receiver_keys" "the receiver's keys are invalid",
     /// Receivers of this kind do not get such messages.
     ReceiverKind = "receiver_kind" "the message is not for this kind of receiver",
-    /// The message is too large for Web Push.
     TooLarge = "too_large" "the message is too large",
     /// The message cannot be encrypted or signed, for example because the operating system provides
     /// no randomness.
@@ -80,7 +77,6 @@ attempt_errors! {
     Dns = "dns" "the host name cannot be resolved",
     /// No address of the host accepts connections.
     Refused = "refused" "the server does not accept connections",
-    /// The TLS handshake failed.
     Tls = "tls" "no TLS connection to the server is possible",
     /// The server's certificate has expired, is for a different name, or was issued by an unknown
     /// authority.
@@ -90,7 +86,6 @@ attempt_errors! {
     /// The server closed the connection or sent an invalid response, for example with too many
     /// headers.
     Protocol = "protocol" "the server did not send a valid response",
-    /// The push gateway responded that the push key is invalid.
     PushKeyRejected = "push_key_rejected" "the push gateway rejected the device",
 }
 
@@ -105,7 +100,6 @@ impl AttemptError {
     }
 }
 
-/// Serializes the sentence.
 impl Serialize for AttemptError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -103,7 +103,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns the URL.
     pub fn url(&self) -> &Url {
         &self.url
     }

@@ -20,13 +20,10 @@ pub struct WebPushKeys {
     pub auth: [u8; 16],
 }
 
-/// The invalid key in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidKey {
-    /// The public key.
     #[error("p256dh must be the base64url of an uncompressed P-256 public key (65 bytes)")]
     PublicKey,
-    /// The secret.
     #[error("auth must be the base64url of 16 bytes")]
     Auth,
 }

@@ -23,24 +23,18 @@ const PREFERRED_LOCALE: &str = "en";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message {
-    /// An event, for pushers.
     Event(EventMessage),
-    /// A notification, for subscriptions.
     Notification(NotificationMessage),
     /// The secret that a client sends back to activate its pusher for Web Push.
     Ack {
-        /// The app id of the pusher.
         app_id: String,
         /// The secret, whose digest is stored with the receiver.
         ack_token: String,
     },
     /// A test message that the user has requested, for every kind of receiver.
     Test {
-        /// Identifies the test.
         id: String,
-        /// The title.
         title: String,
-        /// The text.
         body: String,
     },
 }
@@ -49,34 +43,25 @@ pub enum Message {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageKind {
-    /// An event.
     #[default]
     Event,
-    /// A notification.
     Notification,
     /// A request to acknowledge a pusher.
     Ack,
-    /// A test.
     Test,
 }
 
-/// A Matrix event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventMessage {
     /// The id of the event, of at most 255 bytes.
     pub event_id: String,
     /// The room, of at most 255 bytes.
     pub room_id: Option<String>,
-    /// The type of the event.
     #[serde(rename = "type")]
     pub event_type: Option<String>,
-    /// The user id of the sender.
     pub sender: Option<String>,
-    /// The display name of the sender.
     pub sender_display_name: Option<String>,
-    /// The name of the room.
     pub room_name: Option<String>,
-    /// The content.
     pub content: Option<Value>,
 }
 
@@ -85,12 +70,9 @@ pub struct EventMessage {
 pub struct NotificationMessage {
     /// The id that clients use to fetch the notification.
     pub id: i64,
-    /// The type, such as `mention`.
     #[serde(rename = "type")]
     pub notification_type: String,
-    /// The title.
     pub title: String,
-    /// The text.
     pub body: String,
     /// The URL of an image, or empty.
     pub icon: String,
@@ -100,11 +82,9 @@ pub struct NotificationMessage {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeliveryDetails {
-    /// The kind of the message.
     pub kind: MessageKind,
     /// The path of the rule that matched, such as `global/override/.m.rule.master`.
     pub rule: Option<String>,
-    /// The tweaks of the rule.
     pub tweaks: Map<String, Value>,
     /// The numbers for the badge of the app.
     pub counts: Counts,
@@ -127,10 +107,8 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// The urgency of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// The message wakes the device.
     High,
     /// The message may be delayed to save power.
     Normal,
@@ -171,7 +149,6 @@ impl DeliveryDetails {
 }
 
 impl Message {
-    /// Returns the kind.
     pub fn kind(&self) -> MessageKind {
         match self {
             Self::Event(_) => MessageKind::Event,
@@ -240,7 +217,6 @@ impl Message {
         }
     }
 
-    /// Returns the urgency of a delivery.
     pub fn urgency(&self, details: &DeliveryDetails) -> Urgency {
         match self {
             Self::Event(event) => event.urgency(details),
@@ -272,7 +248,6 @@ struct EventFields<'a> {
     content: Option<&'a Value>,
 }
 
-/// The body of a request to a push gateway.
 #[derive(Serialize)]
 struct GatewayBody<'a> {
     notification: GatewayNotification<'a>,

@@ -38,7 +38,6 @@ pub struct NotifyRequest {
     pub evaluation: EvaluateRequest,
     /// The counts of each user, in the order of the users.
     pub counts: Vec<Counts>,
-    /// The content of the event.
     pub message: EventMessage,
     /// Time to live: an undelivered message is dropped after it.
     pub ttl: Duration,
@@ -47,9 +46,7 @@ pub struct NotifyRequest {
 /// A request to send a notification to the subscriptions of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotificationRequest {
-    /// The account.
     pub account: AccountName,
-    /// The content of the notification.
     pub message: NotificationMessage,
     /// The relationship between the account and the person who caused the notification.
     pub relationship: Relationship,
@@ -57,17 +54,14 @@ pub struct NotificationRequest {
     pub ttl: Duration,
 }
 
-/// The identifier of an account in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccountName {
     /// A user id such as `@alice:example.org`.
     UserId(String),
-    /// The id of the account.
     Id(i64),
 }
 
 impl NotifyRequest {
-    /// Parses the body of `POST notify`.
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
         let mut counts = Vec::new();
         let (evaluation, mut remaining_fields) =
@@ -86,7 +80,6 @@ impl NotifyRequest {
 }
 
 impl NotificationRequest {
-    /// Parses the body of `POST notifications`.
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::parse(body)?;
         let account = AccountName::parse(&fields.require_string("account")?)?;

@@ -15,7 +15,6 @@ use crate::matrix::MatrixErrorCode;
 use crate::rules::{IdError, ProfileTag};
 use crate::secret::{Secret, Sha256Digest};
 
-/// The path of a push gateway's URL.
 const GATEWAY_PATH: &str = "/_matrix/push/v1/notify";
 
 /// The only known value of `format`; with any other, messages contain the full event.
@@ -35,20 +34,15 @@ pub const ACK_LIFETIME: Duration = Duration::from_mins(5);
 
 /// A request to set or delete a pusher, which is identified by its app id and push key.
 pub enum PusherRequest {
-    /// Creates or replaces a pusher.
     Set(Box<NewPusher>),
-    /// Deletes a pusher.
     Delete {
-        /// The app.
         app_id: String,
         /// Identifies the device to the app's gateway.
         pushkey: String,
     },
 }
 
-/// A validated new pusher.
 pub struct NewPusher {
-    /// The stored form.
     pub pusher: Pusher,
     /// The URL to which messages are sent.
     pub endpoint: Endpoint,
@@ -59,9 +53,7 @@ pub struct NewPusher {
 /// A request to activate a pusher, which proves that the client receives its messages (MSC4174).
 #[derive(Debug)]
 pub struct ActivationRequest {
-    /// The app.
     pub app_id: String,
-    /// The secret that was sent to the pusher.
     pub ack_token: Secret,
 }
 
@@ -81,7 +73,6 @@ pub enum ActivationError {
     NoPusher,
     /// None of the app's pushers waits for this token.
     UnknownToken,
-    /// The token has expired.
     ExpiredToken,
 }
 
@@ -106,7 +97,6 @@ pub enum PusherError {
     Url(#[from] EndpointError),
     #[error("the path of data.url must be {GATEWAY_PATH}")]
     Path,
-    /// The public key is the push key.
     #[error("{}", match .0 {
         InvalidKey::PublicKey => "pushkey must be the base64url of an uncompressed P-256 public \
             key (65 bytes)",
@@ -116,7 +106,6 @@ pub enum PusherError {
 }
 
 impl PusherError {
-    /// Returns the error code of the response.
     pub fn code(&self) -> MatrixErrorCode {
         match self {
             Self::Json(error) => error.into(),
@@ -161,7 +150,6 @@ impl ActivationRequest {
         Ok(Self { app_id, ack_token: Secret::new(fields.require_string("ack_token")?) })
     }
 
-    /// Returns the digest of the secret.
     pub fn digest(&self) -> Sha256Digest {
         Sha256Digest::compute(self.ack_token.reveal())
     }
@@ -217,7 +205,6 @@ impl Pusher {
     }
 }
 
-/// Reads `data` into the pusher, and returns the URL and the keys in it.
 fn read_data(
     pusher: &mut Pusher,
     data: Value,

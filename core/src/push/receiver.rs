@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The protocol of a receiver's messages.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Protocol {
         /// Mastodon's messages by Web Push.
@@ -42,15 +41,12 @@ wire_enum! {
     pub enum Policy {
         #[default]
         All = "all",
-        /// People whom the account follows.
         Followed = "followed",
-        /// People who follow the account.
         Follower = "follower",
         None = "none",
     }
 }
 
-/// A subscription of a Mastodon client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
     /// The URL of the push service.
@@ -74,7 +70,6 @@ pub struct SubscriptionSettings {
 }
 
 wire_enum! {
-    /// The kind of a pusher.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum PusherKind {
@@ -88,22 +83,17 @@ wire_enum! {
     }
 }
 
-/// A pusher of a Matrix client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pusher {
-    /// The kind.
     pub kind: PusherKind,
     /// The app id, which the client chooses.
     pub app_id: String,
     /// Identifies the device to the gateway. For Web Push, the client's public key.
     pub pushkey: String,
-    /// The displayed name of the app.
     pub app_display_name: String,
-    /// The displayed name of the device.
     pub device_display_name: String,
     /// The tag that selects device rules.
     pub profile_tag: Option<String>,
-    /// The preferred language.
     pub lang: String,
     /// The URL and other data of the client, without the `auth` of Web Push.
     pub data: Map<String, Value>,
@@ -114,13 +104,10 @@ pub struct Pusher {
     pub append: bool,
 }
 
-/// The stored form of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceiverDocument {
-    /// A subscription of a Mastodon client.
     Subscription(Subscription),
-    /// A pusher of a Matrix client.
     Pusher(Pusher),
 }
 

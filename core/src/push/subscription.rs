@@ -12,7 +12,6 @@ use super::receiver::{
 use crate::form::{self, FormError, Pairs};
 use crate::secret::Secret;
 
-/// The notification types that a client can turn on.
 pub const NOTIFICATION_TYPES: [&str; 12] = [
     "mention",
     "status",
@@ -36,11 +35,9 @@ const POLICY: &str = "data[policy]";
 /// The name under which Mastodon.py sends the policy.
 const TOP_LEVEL_POLICY: &str = "policy";
 
-/// A request to create a subscription.
 pub struct SubscriptionRequest {
     /// The URL of the push service.
     pub endpoint: Endpoint,
-    /// The client's keys.
     pub keys: WebPushKeys,
     /// True if messages are encrypted as in RFC 8291, false if as in its draft 4.
     pub standard: bool,
@@ -68,9 +65,7 @@ pub enum SubscriptionError {
 /// The relationship between the account and the person who caused a notification.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Relationship {
-    /// The account follows the person.
     pub followed: bool,
-    /// The person follows the account.
     pub follower: bool,
 }
 

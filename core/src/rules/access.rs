@@ -2,10 +2,8 @@
 
 use crate::oauth::scope::Scope;
 
-/// Access to push rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleAccess {
-    /// Read rules.
     Read,
     /// Create, change or delete rules.
     Write,

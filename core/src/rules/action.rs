@@ -11,7 +11,6 @@ use crate::json::{self, Fields, Location};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Notify the user.
     Notify,
     /// Do not notify. Deprecated, equivalent to an empty list of actions.
     DontNotify,
@@ -23,7 +22,6 @@ pub enum Action {
     /// Set a property of the notification, such as `sound` or `highlight`.
     #[serde(untagged)]
     SetTweak {
-        /// Name of the tweak.
         #[serde(rename = "set_tweak")]
         name: String,
         /// Value of the tweak. If absent, the tweak has its default value.
@@ -35,7 +33,6 @@ pub enum Action {
     },
 }
 
-/// Value of a tweak.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum TweakValue {

@@ -12,7 +12,6 @@ use crate::json::{self, Fields, Location, read_array};
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRule(Rule);
 
-/// Body of a `PUT` request for `enabled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnabledChange {
     /// True if the rule is enabled.
@@ -92,7 +91,6 @@ impl NewRule {
         Ok(Self(rule))
     }
 
-    /// Adds an id and `enabled`.
     pub(super) fn into_rule(self, id: RuleId, enabled: bool) -> Rule {
         Rule { rule_id: id.into(), enabled, ..self.0 }
     }
@@ -128,13 +126,11 @@ pub(super) fn take_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, Rule
     fields.take("until").map(|until| RuleExpiry::from_json(&until)).transpose()
 }
 
-/// Reads the optional field `actions`.
 pub(super) fn take_actions(fields: &mut Fields) -> Result<Option<Vec<Action>>, RuleError> {
     let actions = fields.take("actions");
     actions.map(|actions| read_array("actions", actions, Action::from_json)).transpose()
 }
 
-/// Reads the required field `actions`.
 pub(super) fn require_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleError> {
     read_array("actions", fields.require("actions")?, Action::from_json)
 }

@@ -22,7 +22,6 @@ pub const USER_ID_PLACEHOLDER: &str = "<user id>";
 /// Placeholder for the localpart of the user id. Only a value that equals it is replaced.
 pub const LOCALPART_PLACEHOLDER: &str = "<localpart>";
 
-/// The user whose rules are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct User<'a> {
     /// The user id: `@alice:example.org`.

@@ -53,7 +53,6 @@ impl PutTarget {
 }
 
 impl RuleChange {
-    /// Parses a `PUT` request for a rule.
     pub fn put(
         target: PutTarget,
         body: &[u8],
@@ -67,7 +66,6 @@ impl RuleChange {
         })
     }
 
-    /// Creates the change of a `DELETE` request for a rule.
     pub fn delete(rule: RuleRef) -> Self {
         Self { rule, operation: Operation::Delete }
     }

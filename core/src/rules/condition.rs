@@ -11,7 +11,6 @@ use crate::json::{Fields, Location};
 /// One item of a rule's `conditions`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Condition {
-    /// The kind of the condition, with its parameters.
     #[serde(flatten)]
     pub kind: ConditionKind,
     /// Other members of the object, stored and returned unchanged.
@@ -19,7 +18,6 @@ pub struct Condition {
     pub extra: Extra,
 }
 
-/// Kind and parameters of a condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ConditionKind {
@@ -42,18 +40,14 @@ pub enum ConditionKind {
         /// Key of the required power level in `notifications`.
         key: String,
     },
-    /// A property of the event equals a value.
     EventPropertyIs {
         /// Dotted path of the property.
         key: String,
-        /// The value that the property must have.
         value: Scalar,
     },
-    /// An array property of the event contains a value.
     EventPropertyContains {
         /// Dotted path of the array.
         key: String,
-        /// The value that one of the items must have.
         value: Scalar,
     },
     /// The local time is in one of the intervals. Boxed to keep other conditions small.
@@ -75,7 +69,6 @@ pub enum Scalar {
     String(String),
     /// An integer between -(2^53 - 1) and 2^53 - 1.
     Integer(i64),
-    /// `true` or `false`.
     Boolean(bool),
     /// An explicit `null`, which differs from an absent property.
     Null,

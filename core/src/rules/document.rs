@@ -100,17 +100,14 @@ impl RuleDocument {
         Ok(Self { scope, content: serde_json::from_str(text)? })
     }
 
-    /// Serializes the document for storage.
     pub fn to_text(&self) -> String {
         serde_json::to_string(&self.content).expect("map keys are strings")
     }
 
-    /// Returns the scope of the rules.
     pub fn scope(&self) -> &RuleScope {
         &self.scope
     }
 
-    /// Returns the user rules.
     pub fn user_rules(&self) -> &Ruleset {
         &self.content.rules
     }

@@ -9,7 +9,6 @@ use super::{RuleDocument, RuleError, RuleLimits, RuleScope};
 pub struct UserRuleDocuments<'a>(Vec<Cow<'a, RuleDocument>>);
 
 impl<'a> UserRuleDocuments<'a> {
-    /// Borrows a user's stored documents.
     pub fn new(stored_documents: impl IntoIterator<Item = &'a RuleDocument>) -> Self {
         Self(stored_documents.into_iter().map(Cow::Borrowed).collect())
     }
@@ -60,7 +59,6 @@ impl<'a> UserRuleDocuments<'a> {
         *self.get_mut(scope) = RuleDocument::new(scope.clone());
     }
 
-    /// Resets every scope.
     pub fn reset_all(&mut self) {
         for document in &mut self.0 {
             *document = Cow::Owned(RuleDocument::new(document.scope().clone()));

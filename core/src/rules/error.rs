@@ -95,7 +95,6 @@ pub(super) fn truncate_name(name: &str) -> &str {
 }
 
 impl RuleError {
-    /// Returns the error for an unknown field.
     pub(super) fn unknown_field(path: &str, known_fields: &'static str) -> Self {
         Self::UnknownField { path: truncate_name(path).to_owned(), known_fields }
     }
@@ -109,7 +108,6 @@ impl RuleError {
         Self::AtPath { path: path.to_owned(), error: Box::new(self) }
     }
 
-    /// Returns the error code of the response.
     pub fn code(&self) -> MatrixErrorCode {
         match self {
             Self::Json(error) => error.into(),

@@ -20,7 +20,6 @@ pub(super) use tests::generate;
 
 use super::{Action, Condition, Rule, RuleDocument, RuleKind, RuleScope};
 
-/// The user as a member of the room.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Member<'a> {
     /// The user's display name in the room.
@@ -30,7 +29,6 @@ pub struct Member<'a> {
     pub profile_tag: Option<&'a str>,
 }
 
-/// A rule whose conditions are compiled.
 #[derive(Debug)]
 pub(super) struct CompiledRule {
     pub(super) kind: RuleKind,
@@ -78,7 +76,6 @@ impl CompiledRule {
     }
 }
 
-/// Splits a user's documents into the global document and the documents of devices.
 pub(super) fn split_scopes<'d>(
     documents: impl IntoIterator<Item = &'d RuleDocument>,
 ) -> (Option<&'d RuleDocument>, Vec<&'d RuleDocument>) {

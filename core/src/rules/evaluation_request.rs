@@ -12,16 +12,12 @@ use crate::json::{self, Fields, Location};
 pub struct ExplainRoom {
     /// Member count, power levels and creators.
     pub room: Room,
-    /// The user's display name in the room.
     pub display_name: Option<String>,
 }
 
-/// A request to explain the evaluation of an event for one user.
 #[derive(Debug)]
 pub struct ExplainRequest {
-    /// The event to evaluate.
     pub event: Event,
-    /// The room that the event was sent to.
     pub room: Room,
     display_name: Option<String>,
     profile_tag: Option<ProfileTag>,
@@ -30,9 +26,7 @@ pub struct ExplainRequest {
 /// A request to evaluate an event for many users.
 #[derive(Debug)]
 pub struct EvaluateRequest {
-    /// The event to evaluate.
     pub event: Event,
-    /// The room that the event was sent to.
     pub room: Room,
     /// The users, in the order of the body.
     pub members: Vec<RequestedMember>,
@@ -40,7 +34,6 @@ pub struct EvaluateRequest {
     pub all: bool,
 }
 
-/// A user in an [`EvaluateRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedMember {
     /// The user id, or the id of an account on this server.
@@ -50,7 +43,6 @@ pub struct RequestedMember {
 }
 
 impl ExplainRoom {
-    /// Parses the JSON of a `room`.
     pub fn parse(json: &[u8]) -> Result<Self, RuleError> {
         Self::from_fields(Fields::new(json::parse(json)?, ROOM_LOCATION)?)
     }
@@ -62,7 +54,6 @@ impl ExplainRoom {
 }
 
 impl ExplainRequest {
-    /// Parses the body of a `POST` request to `explain`.
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::parse(body)?;
         let event = take_event(&mut fields)?;
@@ -81,7 +72,6 @@ impl ExplainRequest {
 }
 
 impl EvaluateRequest {
-    /// Parses the body of a `POST` request to `evaluate`.
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
         Self::parse_extended(body, |_, _| Ok(())).map(|(request, _)| request)
     }
@@ -128,7 +118,6 @@ impl EvaluateRequest {
     }
 }
 
-/// The fields of a request that are not fields of `evaluate`.
 pub(crate) struct RemainingFields {
     pub(crate) body: Fields,
     pub(crate) room: Fields,

@@ -18,18 +18,15 @@ pub struct EvaluationResponse {
     includes_silent: bool,
 }
 
-/// The members with one result.
 #[derive(Debug)]
 struct Group {
     /// Number of groups that were added before.
     index: usize,
     /// True if a rule of the user or the master rule silences the event.
     is_silenced_by_user: bool,
-    /// The positions of the members.
     positions: Vec<usize>,
 }
 
-/// The result that the members of a group share.
 #[derive(Debug, Serialize)]
 struct GroupResult<'a> {
     notify: bool,

@@ -18,7 +18,6 @@ pub struct Event {
     body: Option<SearchText>,
 }
 
-/// The path of the message text.
 pub(super) static BODY_PATH: LazyLock<PropertyPath> =
     LazyLock::new(|| PropertyPath::parse("content.body"));
 
@@ -72,7 +71,6 @@ impl Event {
         self.body.as_ref()
     }
 
-    /// Returns the event id.
     pub fn event_id(&self) -> Option<&str> {
         self.members.get("event_id")?.as_str()
     }

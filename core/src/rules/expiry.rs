@@ -15,7 +15,6 @@ use crate::json::Location;
 pub struct RuleExpiry(i64);
 
 impl RuleExpiry {
-    /// The latest expiry.
     pub const MAX: Self = Self(9_007_199_254_740_991);
 
     /// Creates an expiry from a time, truncated to milliseconds. A time before the Unix epoch

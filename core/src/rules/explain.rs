@@ -35,7 +35,6 @@ pub struct Explanation<'a> {
     pub walk: Vec<RuleStep<'a>>,
 }
 
-/// The result of one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleStep<'a> {
     #[serde(flatten)]
@@ -62,11 +61,9 @@ pub struct RuleStep<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
-    /// The rule is disabled.
     Disabled,
     /// The rule does not match.
     Failed,
-    /// The rule matches.
     Won,
 }
 
@@ -182,7 +179,6 @@ impl<'a> EffectiveRules<'a> {
 }
 
 impl<'a> RuleStep<'a> {
-    /// Evaluates a rule with `conditions`.
     fn new(
         rule: RuleName<'a>,
         is_enabled: bool,

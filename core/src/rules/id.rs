@@ -42,7 +42,6 @@ pub(super) fn validate(text: &str) -> Result<(), IdError> {
 pub struct RuleId(String);
 
 impl RuleId {
-    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

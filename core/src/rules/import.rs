@@ -125,7 +125,6 @@ fn read_ruleset(
     Ok(document)
 }
 
-/// A rule in an imported ruleset.
 enum ImportedRule {
     User(Rule),
     /// The id and the attributes of a built-in rule.

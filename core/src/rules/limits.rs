@@ -14,16 +14,13 @@ pub struct RuleLimits {
     pub bytes: usize,
 }
 
-/// Limits on one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewRuleLimits {
-    /// Number of conditions.
     pub conditions: usize,
     /// Size in bytes: see [`Rule::body_bytes`].
     pub bytes: usize,
 }
 
-/// The limits in the default settings.
 impl Default for NewRuleLimits {
     fn default() -> Self {
         Self { conditions: MAX_CONDITIONS, bytes: 64 * 1024 }

@@ -39,7 +39,6 @@ pub struct RuleRef {
     pub id: String,
 }
 
-/// The reason a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PathError {
     #[error(transparent)]

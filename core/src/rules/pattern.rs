@@ -23,13 +23,11 @@ use super::work::UserWorkBudget;
 /// each position.
 #[derive(Debug, Clone)]
 pub struct GlobPattern {
-    /// The glob in lower case.
     glob: Box<str>,
     has_wildcards: bool,
 }
 
 impl GlobPattern {
-    /// Creates a pattern from a glob.
     pub fn new(glob: &str) -> Self {
         let glob: Box<str> = lower(glob).into();
         Self { has_wildcards: glob.contains(['*', '?']), glob }

@@ -73,7 +73,6 @@ pub enum PreferenceError {
 /// The preferences that the rules of one scope express.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preferences<'d> {
-    /// The pause of all notifications.
     pub pause: Option<Pause>,
     /// The quiet hours, if they have been set.
     pub quiet_hours: Option<QuietHoursPreference>,
@@ -83,7 +82,6 @@ pub struct Preferences<'d> {
     pub muted_words: Vec<Keyword<'d>>,
     /// People, by user id.
     pub people: Vec<SubjectPreference<'d>>,
-    /// Rooms, by room id.
     pub rooms: Vec<SubjectPreference<'d>>,
     /// The switches of built-in rules. A device has none.
     pub switches: Vec<(Switch, SwitchState)>,
@@ -91,7 +89,6 @@ pub struct Preferences<'d> {
     pub other_rules: Vec<(RuleKind, &'d Rule)>,
 }
 
-/// All notifications are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
     /// Time at which the pause ends; `None` if the user has to end it.
@@ -101,7 +98,6 @@ pub struct Pause {
 /// A word that messages are searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyword<'d> {
-    /// The rule id.
     pub id: &'d str,
     /// The word, which may contain the wildcards `*` and `?`.
     pub pattern: &'d str,
@@ -112,7 +108,6 @@ pub struct Keyword<'d> {
 /// A person or room with a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubjectPreference<'d> {
-    /// The user id or room id.
     pub id: &'d str,
     /// The effect on messages from the person or in the room.
     pub setting: Setting,
@@ -133,7 +128,6 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Returns the setting that a rule expresses.
     pub fn from_rule(rule: &Rule, kind: RuleKind) -> Self {
         Self {
             effect: Effect::from_actions(&rule.actions),
@@ -164,7 +158,6 @@ impl fmt::Display for Setting {
 }
 
 impl<'d> Preferences<'d> {
-    /// Reads the preferences that a document expresses.
     pub fn from_document(document: &'d RuleDocument) -> Self {
         let rules = document.user_rules();
         let mut keywords: Vec<Keyword<'d>> =

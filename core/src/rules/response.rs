@@ -15,7 +15,6 @@ use crate::json;
 pub struct RulesetsResponse<'a> {
     /// The rulesets of devices that have at least one rule, by profile tag.
     pub device: BTreeMap<&'a str, Ruleset<Cow<'a, Rule>>>,
-    /// The ruleset for all devices.
     pub global: Ruleset<Cow<'a, Rule>>,
 }
 

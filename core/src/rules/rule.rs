@@ -84,7 +84,6 @@ impl Serialize for Rule {
     }
 }
 
-/// The members of a rule that are in the body of a `PUT` request.
 struct BodyMembers<'a>(&'a Rule);
 
 impl Serialize for BodyMembers<'_> {

@@ -13,7 +13,6 @@ use super::id::{self, IdError};
 pub struct ProfileTag(String);
 
 impl ProfileTag {
-    /// Returns the tag as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -33,7 +32,6 @@ impl FromStr for ProfileTag {
 pub enum RuleScope {
     /// All devices of the user. Only this scope has built-in rules.
     Global,
-    /// The devices with this profile tag.
     Device(ProfileTag),
 }
 

@@ -35,7 +35,6 @@ pub struct TimeAndDay {
     intervals: Vec<TimeInterval>,
 }
 
-/// One item of `intervals`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TimeInterval {
     /// Time of day; `None` for the whole day.
@@ -71,7 +70,6 @@ impl TimeAndDay {
         NAMES.into_iter().find(|known_name| *known_name == name)
     }
 
-    /// Reads the fields of a condition with this name.
     pub(super) fn take_from(
         fields: &mut Fields,
         kind: &'static str,
@@ -96,7 +94,6 @@ impl TimeAndDay {
         Ok(Self { kind, timezone, intervals: intervals.collect::<Result<_, _>>()? })
     }
 
-    /// Returns the name of the time zone.
     pub fn time_zone(&self) -> &str {
         self.timezone.as_deref().unwrap_or(DEFAULT_TIME_ZONE)
     }
@@ -126,7 +123,6 @@ impl TimeInterval {
         Ok(Self { time_of_day, day_of_week, extra: fields.into_remaining() })
     }
 
-    /// Returns the days of the interval as a set.
     pub fn days(&self) -> WeekdaySet {
         self.day_of_week.as_ref().map_or(WeekdaySet::ALL, |days| {
             days.iter().fold(WeekdaySet::EMPTY, |set, day| set.with(weekday_from_number(*day)))
@@ -148,7 +144,6 @@ fn weekday_from_number(day: u8) -> Weekday {
 }
 
 impl TimeRange {
-    /// The whole day.
     pub const ALL_DAY: Self = Self { start: TimeOfDay::FIRST, end: TimeOfDay::LAST };
 
     /// Creates a range; `None` if it starts after its end.
@@ -234,14 +229,11 @@ impl Serialize for TimeOfDay {
     }
 }
 
-/// A set of days of the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WeekdaySet(u8);
 
 impl WeekdaySet {
-    /// No day.
     pub const EMPTY: Self = Self(0);
-    /// Every day.
     pub const ALL: Self = Self(0b111_1111);
 
     fn bit(day: Weekday) -> u8 {
@@ -268,7 +260,6 @@ impl WeekdaySet {
         Weekday::Monday.cycle_forward().take(7).filter(move |day| self.contains(*day))
     }
 
-    /// Returns the day after each day of the set.
     pub fn following_days(self) -> Self {
         self.iter().fold(Self::EMPTY, |set, day| set.with(day.next()))
     }

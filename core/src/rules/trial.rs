@@ -10,7 +10,6 @@ use super::preferences::Switch;
 use super::work::RequestWorkBudget;
 use super::{Effect, ProfileTag, Rule, RuleDocument, RuleKind, builtin};
 
-/// A message to evaluate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrialMessage {
     pub text: String,
@@ -18,7 +17,6 @@ pub struct TrialMessage {
     pub sender: Option<String>,
     /// True if only the sender and the user are in the room.
     pub is_direct: bool,
-    /// The profile tag of the device to notify.
     pub profile_tag: Option<ProfileTag>,
 }
 
@@ -44,7 +42,6 @@ pub enum TrialReason {
     Word(String),
     /// The user id of a person with a rule.
     Sender(String),
-    /// The id of any other rule.
     Rule(String),
 }
 

@@ -59,7 +59,6 @@ impl UserWorkBudget {
     }
 }
 
-/// The work that one request may take.
 #[derive(Debug)]
 pub struct RequestWorkBudget {
     remaining_steps: usize,

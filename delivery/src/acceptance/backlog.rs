@@ -71,7 +71,6 @@ impl Backlog {
         }
     }
 
-    /// Counts the waiting deliveries.
     pub(super) async fn count(&self, store: &Store) -> Result<(), StoreError> {
         let status = store.queue_status().await?;
         // Origins with a small share of the queue do not count individually.

@@ -6,7 +6,7 @@ use belfry_core::push::message::{DeliveryDetails, Message};
 use belfry_core::secret::Sha256Digest;
 use belfry_runtime::random;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{NewDelivery, NewMessage, Store, StoreError, Receiver};
+use belfry_store::{NewDelivery, NewMessage, Receiver, Store, StoreError};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -21,7 +21,6 @@ const TEST_LIFETIME: Duration = Duration::from_mins(10);
 
 /// A message to be stored, with the properties that its deliveries share.
 pub struct OutgoingMessage<'a> {
-    /// The content.
     pub content: Message,
     /// The id of the application service that requested it; empty for messages of this server.
     pub source: &'a str,
@@ -31,11 +30,9 @@ pub struct OutgoingMessage<'a> {
 
 /// A receiver for which a message is stored, and the details of its delivery.
 pub struct DeliveryTarget {
-    /// The account of the receiver.
     pub account_id: i64,
     /// The receiver's id, unique within the account.
     pub receiver_id: i64,
-    /// The origin to which the message is sent.
     pub origin: String,
     /// The properties that differ between deliveries.
     pub details: DeliveryDetails,

@@ -12,23 +12,18 @@ use super::Delivery;
 use super::outgoing::DeliveryTarget;
 use crate::sealed::{open_secrets, seal_secrets};
 
-/// A receiver that a client registers.
 pub struct NewReceiver {
-    /// The account whose notifications it gets.
     pub account_id: i64,
     /// The token that registers it; `None` for an application service.
     pub token: Option<LookupKey>,
-    /// The subscription or pusher.
     pub document: ReceiverDocument,
     /// Its secrets, which are stored sealed.
     pub secrets: ReceiverSecrets,
-    /// The origin to which messages are sent.
     pub origin: String,
     /// The acknowledgement that activates a new receiver; `None` if it needs none.
     pub pending_ack: Option<PendingAck>,
 }
 
-/// The outcome of a registration.
 pub enum Registration {
     /// The client has registered the same device again, whose settings and token are replaced.
     Renewed,

@@ -48,7 +48,6 @@ pub(super) struct Connector {
     tls: TlsConnector,
     /// Maximum time to look up a host, connect to it and complete the TLS handshake.
     timeout: Duration,
-    /// Has a permit for each further connection.
     connections: Arc<Semaphore>,
     max_connections: usize,
 }
@@ -109,7 +108,6 @@ impl Connector {
     }
 }
 
-/// Connects to the first address that accepts a connection.
 async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, AttemptError> {
     for address in addresses.iter().take(MAX_ADDRESSES) {
         let connect = TcpStream::connect((*address, port));
@@ -123,7 +121,6 @@ async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, 
     Err(AttemptError::Refused)
 }
 
-/// Classifies a TLS handshake error.
 fn classify_handshake(error: &(dyn Error + 'static)) -> AttemptError {
     if rejection::find_certificate_error(error).is_some() {
         AttemptError::Certificate

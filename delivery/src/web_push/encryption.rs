@@ -21,7 +21,6 @@ const SALT_BYTES: usize = 16;
 const KEY_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
 
-/// The content encoding of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentEncoding {
     /// RFC 8291.
@@ -41,10 +40,8 @@ pub enum EncryptionError {
     Failed,
 }
 
-/// An encrypted message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncryptedMessage {
-    /// The body of the request.
     pub body: Vec<u8>,
     /// `None` for `aes128gcm`, whose body contains these values.
     pub aes_gcm_headers: Option<AesGcmHeaders>,
@@ -53,7 +50,6 @@ pub struct EncryptedMessage {
 /// The values in the headers `Encryption` and `Crypto-Key` of an `aesgcm` message, in base64url.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AesGcmHeaders {
-    /// The parameter `salt` of `Encryption`.
     pub salt: String,
     /// The sender's public key, the parameter `dh` of `Crypto-Key`.
     pub public_key: String,
@@ -99,7 +95,6 @@ struct ContentKeys {
 }
 
 impl ContentKeys {
-    /// Derives the key and nonce from the shared secret of a key agreement.
     fn derive(
         encoding: ContentEncoding,
         keys: &WebPushKeys,
@@ -272,7 +267,6 @@ mod tests {
         }
     }
 
-    /// Creates the keys of a subscription.
     fn subscribe() -> (WebPushKeys, EphemeralPrivateKey) {
         let private_key = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new()).unwrap();
         let public_key = private_key.compute_public_key().unwrap();

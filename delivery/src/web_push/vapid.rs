@@ -16,7 +16,6 @@ pub(crate) const TOKEN_LIFETIME: SignedDuration = SignedDuration::from_hours(12)
 pub struct VapidToken {
     token: String,
     public_key: String,
-    /// Time at which the token expires.
     pub expires_at: Timestamp,
 }
 

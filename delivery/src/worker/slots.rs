@@ -58,7 +58,6 @@ impl LaneSlots {
         self.active.insert(origin.to_owned())
     }
 
-    /// Frees the slot of a lane.
     pub(super) fn release(&mut self, origin: &str, conduct: Conduct) {
         self.active.remove(origin);
         self.unproven.remove(origin);

@@ -28,7 +28,6 @@ async fn a_name_without_addresses_is_reported() {
 
 /// A resolver whose lookups wait until they are released.
 struct SlowResolver {
-    /// Number of lookups by name.
     counts: Mutex<HashMap<String, usize>>,
     released: Mutex<Receiver<()>>,
 }

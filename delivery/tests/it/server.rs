@@ -25,10 +25,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// The address of the server.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-/// A server that counts its connections.
 pub(crate) struct TestPushService {
     pub(crate) port: u16,
     pub(crate) authorities: RootCertStore,
@@ -168,7 +166,6 @@ pub(crate) fn loopback_policy() -> PushAddressPolicy {
     PushAddressPolicy::new(vec!["127.0.0.0/8".parse().unwrap()])
 }
 
-/// Posts a small message with a new client.
 pub(crate) async fn post(
     options: &OutboundOptions,
     endpoint: &Endpoint,

@@ -17,18 +17,15 @@ const EVICTION_CANDIDATES: usize = 16;
 /// checked before the table fills up.
 const SWEEP_STEP: usize = 4;
 
-/// The windows of the keys in one shard.
 #[derive(Debug)]
 pub(super) struct Shard {
     pub(super) entries: HashTable<WindowEntry>,
     max_keys: usize,
-    /// The slot that was last checked for an ended window.
     last_checked_slot: usize,
     /// Number of keys that were evicted before their window ended.
     pub(super) evicted_keys: u64,
 }
 
-/// The window of one key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowEntry {
     key_hash: u64,

@@ -14,7 +14,6 @@ use super::slots::{ALL_SLOTS, SlotRange, find_hash_tag};
 /// The state of a server that counts: the only one, or a primary of a cluster.
 #[derive(Debug)]
 pub struct RedisDiagnosis {
-    /// Host and port.
     pub address: String,
     /// The measurement, or the reason why the server cannot count.
     pub result: Result<RedisMeasurement, RedisError>,
@@ -23,7 +22,6 @@ pub struct RedisDiagnosis {
 /// Measured properties of a server that counts.
 #[derive(Debug)]
 pub struct RedisMeasurement {
-    /// The response time of one run of the script.
     pub response_time: Duration,
     /// The server's clock minus this machine's; `None` if the Redis user may not read the server's
     /// clock.

@@ -16,7 +16,6 @@ use super::slots::{ALL_SLOTS, find_hash_tag};
 
 /// The number of timeouts in a row after which a connection is discarded.
 const MAX_TIMEOUTS: u32 = 3;
-/// Time limit for connecting.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The lifetime after which a connection counts as stable.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
@@ -28,10 +27,8 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 /// The interval between two test writes, which detect an outage even without requests.
 const TEST_WRITE_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Settings that all nodes have in common.
 #[derive(Debug, Clone)]
 pub(super) struct NodeSettings {
-    /// The prefix of all keys.
     pub(super) prefix: Arc<str>,
     /// Time limit for a response.
     pub(super) timeout: Duration,
@@ -39,7 +36,6 @@ pub(super) struct NodeSettings {
     pub(super) failure: Arc<Notify>,
 }
 
-/// A node and the task that reconnects it.
 #[derive(Debug)]
 pub(super) struct RedisNode {
     connection: Arc<ManagedConnection>,

@@ -23,7 +23,6 @@ const REFRESH_INTERVAL: Duration = Duration::from_mins(1);
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// The longest delay between two reads while a node is unavailable.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
-/// The pause after every read.
 const READ_PAUSE: Duration = Duration::from_millis(10);
 
 /// The servers that count, as one of them reports them.
@@ -31,7 +30,6 @@ const READ_PAUSE: Duration = Duration::from_millis(10);
 pub(super) enum TopologyView {
     /// The reporting server is not in a cluster.
     Single(ConnectionInfo),
-    /// The reporting server is in a cluster with these slots.
     Cluster(ConnectionInfo, Vec<SlotRange>),
 }
 
@@ -133,7 +131,6 @@ impl Servers {
         Err(reason)
     }
 
-    /// Connects to a server and reads its view.
     async fn read_view(&self, info: &ConnectionInfo) -> Result<TopologyView, String> {
         let view = async {
             let mut connection = Connection::open(info).await.map_err(|error| error.to_string())?;

@@ -20,7 +20,6 @@ use super::topology::{BucketGroup, Servers};
 #[derive(Debug)]
 pub(crate) struct Reservation {
     servers: Arc<Servers>,
-    /// The runs that may have reserved the request.
     runs: Vec<SlotRun>,
 }
 

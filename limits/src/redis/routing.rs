@@ -20,7 +20,6 @@ pub(super) const LATE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of redirects that are followed without a delay. More of them suggest that slots are
 /// being moved.
 const QUICK_REDIRECTS: u32 = 3;
-/// The delay before each additional redirect.
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 
 impl Servers {

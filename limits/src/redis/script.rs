@@ -12,7 +12,6 @@ use redis::{Cmd, ErrorKind, RedisResult, Script};
 
 use super::slots::hash_slot;
 
-/// The Lua script that counts requests.
 const SCRIPT: &str = include_str!("count.lua");
 
 /// The digest by which a server finds the script that it has run before.
@@ -37,7 +36,6 @@ pub(super) struct RedisCounter {
     key: String,
     /// Number of requests that the limit admits.
     pub(super) requests: u32,
-    /// The length of the window.
     window_ms: u64,
     /// The end of the window in which the request was reserved, as Unix time by the server's clock,
     /// if this is a release; otherwise 0.
@@ -45,7 +43,6 @@ pub(super) struct RedisCounter {
 }
 
 impl RedisCounter {
-    /// Creates the counter of a bucket.
     pub(super) fn new(bucket: &Bucket<'_>, prefix: &str) -> Self {
         let name = bucket.limit.name();
         let subject = bucket.key.subject();
@@ -70,7 +67,6 @@ impl RedisCounter {
     }
 }
 
-/// A run of the script for counters in one slot.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptRun {
     pub(super) mode: ScriptMode,

@@ -4,7 +4,6 @@ use std::ops::RangeInclusive;
 
 use redis::Value;
 
-/// Number of the last slot.
 const LAST_SLOT: u16 = 16_383;
 /// All slots. A server that is not in a cluster owns them all.
 pub(super) const ALL_SLOTS: RangeInclusive<u16> = 0..=LAST_SLOT;
@@ -20,17 +19,14 @@ pub(super) fn hash_slot(tag: &str) -> u16 {
     crc & LAST_SLOT
 }
 
-/// Returns a hash tag whose slot is in this range.
 pub(super) fn find_hash_tag(slots: &RangeInclusive<u16>) -> String {
     // Every slot has a tag below this number.
     let mut tags = (0..163_976).map(|number| format!("probe-{number}"));
     tags.find(|tag| slots.contains(&hash_slot(tag))).unwrap_or_default()
 }
 
-/// Host and port of a node.
 pub(super) type NodeAddress = (String, u16);
 
-/// A range of slots and the nodes that store it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SlotRange {
     pub(super) slots: RangeInclusive<u16>,

@@ -97,13 +97,11 @@ pub(super) fn group_buckets(
 /// The servers, and the settings to connect to them.
 #[derive(Debug)]
 pub(super) struct Servers {
-    /// The configured addresses.
     pub(super) seeds: Vec<ConnectionInfo>,
     pub(super) settings: NodeSettings,
     topology: ArcSwap<Topology>,
     /// All nodes with a connection, or with attempts to connect, by address.
     nodes: Mutex<HashMap<String, Arc<RedisNode>>>,
-    /// Wakes the task that refreshes the topology.
     pub(super) refresh: Arc<Notify>,
     pub(super) metrics: RedisMetrics,
 }
@@ -122,7 +120,6 @@ impl Servers {
         }
     }
 
-    /// Returns the current topology.
     pub(super) fn topology(&self) -> Arc<Topology> {
         self.topology.load_full()
     }

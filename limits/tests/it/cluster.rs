@@ -33,7 +33,6 @@ fn counter_key(prefix: &str, limit: &str, id: i64) -> String {
     format!("{prefix}:{{account:={id}}}:{limit}")
 }
 
-/// Returns the id of an account whose counters are on this primary.
 fn account_id_on(cluster: &RedisCluster, primary: usize) -> i64 {
     (1..10_000)
         .find(|&id| cluster.primary_for_key(&counter_key("x", "x", id)).unwrap() == primary)

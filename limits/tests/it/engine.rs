@@ -23,10 +23,8 @@ pub(super) struct TestEngine {
     skipped_ms: AtomicI64,
 }
 
-/// The counters of a test in Redis.
 struct SharedCounters {
     url: String,
-    /// The URL of each server with counters.
     servers: Vec<String>,
     prefix: String,
 }

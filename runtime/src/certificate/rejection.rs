@@ -71,13 +71,11 @@ fn plain_name(presented: &str) -> &str {
     inner_name.unwrap_or(presented).trim_matches('"')
 }
 
-/// Converts a time in a certificate.
 pub fn to_timestamp(time: UnixTime) -> Timestamp {
     let second = i64::try_from(time.as_secs()).ok();
     second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
 }
 
-/// Finds the rustls error among the causes of an error.
 pub fn find_tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     successors(Some(error), |error| (*error).source()).find_map(|error| {
         // The Redis client wraps its errors in `Arc`.

@@ -5,7 +5,6 @@ use std::fmt::{Display, Write};
 use super::family::Family;
 use super::value::Histogram;
 
-/// The value of the `Content-Type` header.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The text of all metrics, written family by family.
@@ -36,7 +35,6 @@ impl Exposition {
     }
 }
 
-/// Writes the samples of one family.
 #[derive(Debug)]
 pub struct Samples<'a> {
     exposition: &'a mut Exposition,

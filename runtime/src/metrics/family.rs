@@ -7,20 +7,16 @@ pub struct Family {
     pub name: &'static str,
     /// Counter, gauge or histogram.
     pub kind: Kind,
-    /// The label names.
     pub labels: &'static [&'static str],
-    /// The text of the `# HELP` line.
     pub help: &'static str,
 }
 
-/// The type of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A number that only grows.
     Counter,
     /// A number that grows and shrinks.
     Gauge,
-    /// A distribution in buckets.
     Histogram,
 }
 
@@ -46,7 +42,6 @@ macro_rules! families {
             help: $help,
         };)*
 
-        /// All families of this crate.
         pub const ALL: &[$crate::metrics::Family] = &[$($id),*];
     };
 }

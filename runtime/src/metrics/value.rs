@@ -13,17 +13,14 @@ impl Counter {
         Self(AtomicU64::new(0))
     }
 
-    /// Adds one.
     pub fn inc(&self) {
         self.inc_by(1);
     }
 
-    /// Adds a number.
     pub fn inc_by(&self, number: u64) {
         self.0.fetch_add(number, Relaxed);
     }
 
-    /// Returns the current value.
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -34,12 +31,10 @@ impl Counter {
 pub struct Gauge(AtomicI64);
 
 impl Gauge {
-    /// Adds one.
     pub fn inc(&self) {
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// Subtracts a number.
     pub fn dec_by(&self, number: usize) {
         self.0.fetch_sub(i64::try_from(number).unwrap_or(i64::MAX), Relaxed);
     }
@@ -50,7 +45,6 @@ impl Gauge {
         GaugeGuard(self)
     }
 
-    /// Returns the current value.
     pub fn get(&self) -> i64 {
         self.0.load(Relaxed)
     }
@@ -143,12 +137,10 @@ impl Histogram {
         self.sum.fetch_add(number, Relaxed);
     }
 
-    /// Records a duration.
     pub fn observe_duration(&self, duration: Duration) {
         self.observe(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Records the time since an instant.
     pub fn observe_since(&self, start: Instant) {
         self.observe_duration(start.elapsed());
     }

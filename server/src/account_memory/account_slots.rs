@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The accounts whose slot is taken.
 #[derive(Debug, Clone, Default)]
 pub struct AccountSlots(Arc<Mutex<HashSet<i64>>>);
 
@@ -18,13 +17,11 @@ pub struct AccountSlot {
     slots: AccountSlots,
 }
 
-/// The account's slot is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("another request from this account is in progress")]
 pub struct AccountBusy;
 
 impl AccountSlots {
-    /// Takes an account's slot.
     pub fn acquire(&self, account_id: i64) -> Result<AccountSlot, AccountBusy> {
         if !self.lock().insert(account_id) {
             return Err(AccountBusy);

@@ -12,7 +12,6 @@ use jiff::Timestamp;
 pub use crate::config::ApplicationService;
 use crate::config::{ConfigError, RegistrationSource};
 
-/// The configured application services.
 #[derive(Debug, Default)]
 pub struct ApplicationServices(Vec<Arc<ApplicationService>>);
 

@@ -25,7 +25,6 @@ static REHASH_ERROR_LOG: LogThrottle = LogThrottle::new("failed to rehash a pass
 pub struct AuthenticationProof {
     /// The account, as it was when the password was verified.
     pub account: Account,
-    /// The methods that the person used.
     pub methods: AuthenticationMethods,
     /// Time when the person authenticated.
     pub authenticated_at: Timestamp,
@@ -63,18 +62,15 @@ pub(crate) enum VerifyError {
     /// The attempt was rejected, for a reason that the response shows.
     #[error("rejected: {0:?}")]
     Rejected(AuthenticationError),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 /// The reason why a sign-up created no account.
 pub(crate) enum SignUpError {
-    /// Another account has the name or had it.
     NameTaken,
     /// Too many passwords are being hashed.
     Busy(HashQueueFull),
-    /// The store failed.
     Store(StoreError),
 }
 
@@ -115,7 +111,6 @@ pub trait GuessGuard {
     fn record_failure(&self, kind: AuditKind, account_id: Option<i64>);
 }
 
-/// Authenticates people.
 #[derive(Clone, Copy)]
 pub(crate) struct Authenticator<'a> {
     pub(crate) store: &'a Store,

@@ -39,19 +39,16 @@ const DUMMY_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$YmVsZnJ5LW5vYm9keS4$\
 #[derive(Debug, Clone)]
 pub struct Passwords {
     concurrency: usize,
-    /// Limits concurrent hashes.
     hash_permits: Arc<Semaphore>,
     /// Limits running and waiting requests together.
     queue_places: Arc<Semaphore>,
     /// Limits the requests in the reserved queue places.
     reserved_places: Arc<Semaphore>,
-    /// Networks from which someone has signed in.
     known_networks: Arc<Cache<Network, ()>>,
     /// Number of computed hashes, for new passwords and for verification.
     pub hash_count: Arc<Counter>,
 }
 
-/// The wait queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many people are signing in at this moment; try again soon")]
 pub struct HashQueueFull;

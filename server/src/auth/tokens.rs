@@ -47,14 +47,8 @@ impl<'a> FirstPartyApp<'a> {
 /// The reason why no token was issued to a first-party app.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
-    /// The app is disabled.
     #[error("the app {name:?} is disabled; run `belfry app enable {id}`")]
-    AppDisabled {
-        /// The id of the app.
-        id: i64,
-        /// The name of the app.
-        name: String,
-    },
+    AppDisabled { id: i64, name: String },
     /// The app or the account was disabled or deleted before the token was stored.
     #[error("the app or the account is disabled or deleted")]
     AppOrAccountDisabled,
@@ -62,7 +56,6 @@ pub enum IssueError {
     /// password was verified.
     #[error("the password was changed, or the account or the app was disabled or deleted")]
     SignInRejected,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -73,12 +66,10 @@ pub enum RedemptionError {
     /// The code cannot be redeemed. The account is that of the code's grant, if the code exists.
     #[error("{reason}")]
     Rejected { reason: CodeError, account_id: Option<i64> },
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Issues tokens with one lifetime.
 #[derive(Clone, Copy)]
 pub struct TokenIssuer<'a> {
     pub store: &'a Store,
@@ -87,17 +78,13 @@ pub struct TokenIssuer<'a> {
     pub lifetime: Option<Duration>,
 }
 
-/// A token that was just issued.
 #[derive(Debug)]
 pub struct IssuedToken {
-    /// The token that the client receives.
     pub secret: SplitToken,
-    /// The stored form of the token.
     pub token: NewToken,
 }
 
 impl TokenIssuer<'_> {
-    /// Issues a token to an app for an account.
     pub async fn issue(
         &self,
         events: &NewAuditEvents,

@@ -24,8 +24,8 @@ use self::explanation_text::ExplanationText;
 use super::CliError;
 use super::account::find_account;
 use crate::config::Config;
-use crate::evaluation::event_delivery::{EventDelivery, ExplainResponse};
 use crate::escape::{escape, escape_json};
+use crate::evaluation::event_delivery::{EventDelivery, ExplainResponse};
 
 #[derive(Args)]
 pub(super) struct Command {

@@ -38,16 +38,12 @@ pub(super) enum CertificateCheck {
     None,
 }
 
-/// The response to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Response {
-    /// The HTTP status.
     pub status: StatusCode,
     /// The body, with invalid UTF-8 replaced.
     pub body: String,
-    /// The target of a redirect.
     pub location: Option<String>,
-    /// The local address of the connection.
     pub local_address: SocketAddr,
 }
 
@@ -114,7 +110,6 @@ async fn get_without_timeout(
     get_over_stream(url, headers, stream, local_address).await
 }
 
-/// Classifies a TLS handshake error.
 fn classify_tls_error(error: &io::Error) -> GetError {
     if let Some(reason) = rejection::find_certificate_error(error) {
         return GetError::Certificate(reason);

@@ -147,7 +147,6 @@ async fn bind(address: &ListenAddress, flag: &str) -> Result<Listeners, CliError
     })
 }
 
-/// Returns advice for an error of binding an address.
 fn advise_on_bind_error(error: &io::Error, address: &ListenAddress, flag: &str) -> String {
     let port = address.port;
     match error.kind() {
@@ -214,7 +213,6 @@ fn start_periodic_tasks(state: &Arc<AppState>) {
     });
 }
 
-/// Starts a task that calls a function with the state at intervals.
 fn start_periodic_task<F: Future<Output = ()> + Send + 'static>(
     state: &Arc<AppState>,
     name: &'static str,

@@ -14,7 +14,6 @@ use super::{Config, ConfigError};
 /// default.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
-/// The column at which comments begin.
 const COMMENT_COLUMN: usize = 47;
 
 /// Sections whose keys the operator chooses.
@@ -121,7 +120,6 @@ impl Config {
         Ok(output)
     }
 
-    /// Formats a setting as a line with its origin.
     fn format_line(&self, section: &str, key: &str, value: Option<&Value>) -> String {
         let Some(value) = value else { return format!("# {key} is not set\n") };
         let path = join_key(section, key);

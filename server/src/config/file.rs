@@ -146,7 +146,6 @@ fn remove(table: &mut DeTable<'_>, key: &str) -> bool {
     }
 }
 
-/// Describes the value that the deserializer rejected.
 fn describe_invalid_value(table: &DeTable<'_>, error: &toml::de::Error) -> Problem {
     let position = error.span().map_or(0, |span| span.start);
     let message = error.message().trim_end();

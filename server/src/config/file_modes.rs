@@ -10,12 +10,9 @@ use belfry_store::Database;
 
 use super::Config;
 
-/// A file with an unsafe mode or owner.
 #[derive(Debug)]
 pub struct UnsafeFile {
-    /// Description of the problem.
     pub problem: String,
-    /// Advice for the operator.
     pub fix: String,
     /// The access that the mode or owner gives.
     pub exposure: Exposure,
@@ -76,7 +73,6 @@ impl Config {
     }
 }
 
-/// Returns the paths that exist, with their metadata.
 fn find_existing(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
     paths.into_iter().filter_map(|path| Some((path.clone(), fs::metadata(path).ok()?))).collect()
 }

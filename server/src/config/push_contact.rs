@@ -15,7 +15,6 @@ pub struct PushContact(String);
 const NON_PUBLIC_TLDS: [&str; 3] = ["localhost", "local", "invalid"];
 
 impl PushContact {
-    /// Returns the URL.
     pub fn as_str(&self) -> &str {
         &self.0
     }

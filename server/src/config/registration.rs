@@ -13,17 +13,14 @@ use toml::{Table, Value};
 
 use super::ConfigError;
 
-/// The source of a registration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Value")]
 pub enum RegistrationSource {
-    /// A YAML file.
     File(PathBuf),
     /// A table in `belfry.toml`.
     Inline {
         /// The table, without its secrets.
         table: Table,
-        /// The registration parsed from the table.
         registration: ApplicationService,
     },
 }
@@ -31,9 +28,7 @@ pub enum RegistrationSource {
 /// An application service: the fields of its registration that Belfry uses.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ApplicationService {
-    /// The `id` of the registration.
     pub id: String,
-    /// The digest of its access token.
     #[serde(rename = "as_token", deserialize_with = "deserialize_token_digest")]
     pub token: Sha256Digest,
     /// The name of the service's own account, for which it acts if a request names no user.

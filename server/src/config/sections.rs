@@ -36,7 +36,6 @@ impl RuleSettings {
         RuleLimits { rules: self.max_rules, bytes: self.max_bytes }
     }
 
-    /// Returns the limits on one rule.
     pub fn new_rule_limits(&self) -> NewRuleLimits {
         NewRuleLimits { conditions: MAX_CONDITIONS, bytes: self.max_body_bytes }
     }
@@ -54,7 +53,6 @@ impl RuleSettings {
 pub struct LogSettings {
     /// Minimum level of log messages.
     pub level: LogLevel,
-    /// The requests in the access log.
     pub access: AccessLog,
 }
 
@@ -98,7 +96,6 @@ pub struct HttpSettings {
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InstanceSettings {
-    /// The name of the service.
     #[default("Belfry".to_owned())]
     pub title: String,
     /// The purpose of the service, on the front page and in the API; blank lines separate

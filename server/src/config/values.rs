@@ -23,7 +23,6 @@ pub enum RateLimitMode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
-    /// Anyone may do so.
     #[default]
     Open,
     /// Accounts are created by the operator (`belfry account add`) or by application services; apps
@@ -52,7 +51,6 @@ pub enum AccessLog {
     Off,
     /// Requests whose response has a status of 400 or above.
     Errors,
-    /// All requests.
     All,
 }
 
@@ -138,7 +136,6 @@ impl TryFrom<String> for BaseUrl {
     }
 }
 
-/// Deserializes the target of a link on a page.
 pub(super) fn deserialize_link<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Url>, D::Error> {
@@ -184,7 +181,6 @@ pub(super) mod as_string {
     }
 }
 
-/// Deserializes a number above zero.
 pub(super) fn deserialize_positive<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<usize, D::Error> {

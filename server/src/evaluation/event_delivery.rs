@@ -12,7 +12,6 @@ const MAX_DELIVERIES: i64 = 100;
 /// The response of `explain`: the explanation of an evaluation, and the event's deliveries.
 #[derive(Debug, Serialize)]
 pub struct ExplainResponse<'a> {
-    /// The explanation.
     #[serde(flatten)]
     pub explanation: &'a Explanation<'a>,
     /// The deliveries; absent if there are none.
@@ -20,14 +19,12 @@ pub struct ExplainResponse<'a> {
     pub deliveries: Vec<EventDelivery>,
 }
 
-/// A delivery of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EventDelivery {
     /// The receiver; null if it may no longer get messages.
     pub receiver: Option<ReceiverSummary>,
     /// `waiting`, or the outcome.
     pub state: &'static str,
-    /// Number of attempts.
     pub attempts: i64,
     /// The HTTP status of the last response.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,17 +37,14 @@ pub struct EventDelivery {
     /// The due time of the next attempt, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_attempt_ts: Option<i64>,
-    /// Time at which it finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_ts: Option<i64>,
 }
 
-/// The kind and name of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReceiverSummary {
     /// The name of its [`Protocol`](belfry_core::push::receiver::Protocol).
     pub kind: &'static str,
-    /// The names of the app and the device.
     pub name: String,
 }
 

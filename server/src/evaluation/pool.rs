@@ -30,13 +30,10 @@ pub struct EvaluationPool {
 /// The reason why a request was not evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
-    /// All slots were taken.
     #[error("too many evaluations are waiting")]
     QueueFull,
-    /// The account already had a slot.
     #[error("another explanation for this account is running")]
     AccountBusy,
-    /// The evaluation panicked.
     #[error("the evaluation failed")]
     Panicked,
 }
@@ -124,7 +121,6 @@ impl EvaluationSlot {
     }
 }
 
-/// Counts an error in the metrics and returns it.
 fn count_failure(failures: &EvaluationFailures, error: EvaluationError) -> EvaluationError {
     let counter = match error {
         EvaluationError::QueueFull => &failures.queue_full,

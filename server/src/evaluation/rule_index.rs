@@ -26,7 +26,6 @@ pub struct RuleIndexCache {
 pub struct CachedRules {
     /// `None` for a user without documents.
     pub rules: Option<Arc<IndexedRules>>,
-    /// The size of the rules in memory.
     pub bytes: usize,
     /// Time at which the first of the rules expires.
     next_expiry: Option<RuleExpiry>,
@@ -67,7 +66,6 @@ impl RuleIndexCache {
         current_entry.map(|(_, rules)| rules)
     }
 
-    /// Compiles and caches an account's rules.
     pub fn insert(&self, account_id: i64, snapshot: &RulesetsSnapshot) -> CachedRules {
         let RulesetsSnapshot { rulesets, epoch } = snapshot;
         let compile = || Arc::new(IndexedRules::new(rulesets.documents()));

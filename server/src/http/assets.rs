@@ -15,7 +15,6 @@ use crate::pages::assets::{StaticFile, embedded_files};
 /// the file forever.
 const CACHE_FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// Returns the file with the name in the path.
 pub(super) async fn serve_asset(
     State(state): State<Arc<AppState>>,
     path: RawPath,

@@ -88,7 +88,6 @@ pub(crate) enum CommonError {
 }
 
 impl CommonError {
-    /// Returns the response in this format.
     pub(crate) fn to_response(&self, format: ErrorFormat) -> Response {
         let (status, matrix_code, oauth_code) = match self {
             Self::LimitExceeded(exceeded) => return exceeded.to_response(format),
@@ -205,7 +204,6 @@ impl From<TooManyUnreadResponses> for CommonError {
     }
 }
 
-/// A request exceeded a rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Too many requests")]
 pub struct LimitExceeded {

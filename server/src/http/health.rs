@@ -28,7 +28,6 @@ use crate::log::request_context::RequestContext;
 static NOT_READY_LOG: LogThrottle = LogThrottle::new("not ready");
 static READY_LOG: LogThrottle = LogThrottle::new("ready again");
 
-/// The status of a usable database.
 const DATABASE_READY: &str = "ok";
 
 /// Maximum time for the database to respond to a readiness check.

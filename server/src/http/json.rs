@@ -16,7 +16,6 @@ use crate::app::AppState;
 /// Initial capacity of a header map: enough for a typical response, so the map does not grow.
 const HEADER_CAPACITY: usize = 14;
 
-/// A response with this value as JSON.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: Serialize> IntoResponse for Json<T> {

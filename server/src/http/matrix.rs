@@ -45,7 +45,6 @@ pub(super) async fn whoami(
     Ok(Json(response))
 }
 
-/// `POST logout`: revokes the token.
 pub(super) async fn logout(
     State(state): State<Arc<AppState>>,
     audit: RequestAudit,

@@ -33,7 +33,6 @@ use crate::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
 /// Time for the user to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);
 
-/// The consent that an approval is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approval {
     /// The user consented to this request.
@@ -42,13 +41,10 @@ pub(crate) enum Approval {
     Implied,
 }
 
-/// An authorization request and its progress.
 pub(crate) struct PendingAuthorization {
     pub(crate) app: App,
     pub(crate) request: AuthorizationRequest,
-    /// The parameters that the request was parsed from.
     parameters: Pairs,
-    /// The account that is signed in for the request.
     account_id: Option<i64>,
     /// The language that the user has chosen for the request. Links and forms preserve it.
     pub(crate) chosen_lang: Option<Language>,

@@ -36,7 +36,6 @@ pub(crate) const DEFAULT_AREA: Area = Area {
     ignores_trailing_slash: false,
 };
 
-/// The front page.
 const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 
 /// Health, metrics and static files.
@@ -55,7 +54,6 @@ const GATEWAY: Area = Area {
 const WELL_KNOWN: Area =
     Area { cors: Cors::AnyOrigin, ignores_trailing_slash: true, ..DEFAULT_AREA };
 
-/// Mastodon's API.
 const API: Area = Area { cache_policy: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
 
 /// OAuth endpoints that only servers call.
@@ -81,7 +79,6 @@ pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
     Routes::join(area_routers(state), DEFAULT_AREA, state)
 }
 
-/// Returns the routes of the metrics address.
 pub(crate) fn metrics_routes(state: &Arc<AppState>) -> Routes {
     let area = AreaRouter::new(EXEMPT)
         .route("/metrics", get(metrics::serve_metrics))
@@ -135,7 +132,6 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
     area_routers
 }
 
-/// Adds Mastodon's admin API.
 fn add_admin_routes(api: AreaRouter) -> AreaRouter {
     api.route(paths::ADMIN_ACCOUNTS, get(admin::accounts::list_accounts))
         .route(

@@ -61,7 +61,6 @@ impl HttpService {
         self.serve(peer, request, rejection).await
     }
 
-    /// Rejects a request with a malformed head.
     pub(crate) async fn reject(
         &self,
         peer: Peer,

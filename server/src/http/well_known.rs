@@ -4,7 +4,6 @@ use axum::http::{StatusCode, header};
 
 use crate::paths;
 
-/// A redirect to an account page.
 type AccountRedirect = (StatusCode, [(header::HeaderName, &'static str); 1]);
 
 /// `GET /@NAME`: the profile that `userinfo` and Mastodon's `Account` link to. Belfry has no public

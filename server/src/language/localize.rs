@@ -11,7 +11,6 @@ use super::{Argument, Language};
 
 /// A value with a message in every language.
 pub trait Localize {
-    /// Returns the message in this language.
     fn localize(&self, language: Language) -> String;
 }
 

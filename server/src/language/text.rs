@@ -16,7 +16,6 @@ pub enum Argument<'a> {
     /// Text from a user or an app. It is isolated, so that it cannot change the direction of the
     /// text around it.
     Untrusted(&'a str),
-    /// Text from the server.
     Trusted(&'a str),
     /// A number, which may select a plural form.
     Number(usize),
@@ -55,17 +54,14 @@ pub(crate) fn isolate(text: &str) -> String {
 }
 
 impl Language {
-    /// Returns the message for this key.
     pub fn text(self, key: &str) -> Cow<'static, str> {
         self.format_message(key, None)
     }
 
-    /// Returns the message for this key with one argument.
     pub fn text_with<'a>(self, key: &str, name: &'a str, value: impl Into<Argument<'a>>) -> String {
         self.text_with_all(key, [(name, value.into())])
     }
 
-    /// Returns the message for this key with arguments.
     pub(crate) fn text_with_all<'a>(
         self,
         key: &str,

@@ -25,7 +25,6 @@ pub struct ActiveLimits {
     pub table: LimitTable,
     /// The abuse limits, such as those on sign-in attempts and wrong client secrets.
     pub abuse: AbuseLimits,
-    /// The proxies whose forwarding headers are trusted.
     pub proxies: TrustedProxies,
     /// The only forwarding header that is trusted; `X-Forwarded-For` and `Forwarded` if unset.
     pub proxy_header: Option<HeaderName>,
@@ -35,7 +34,6 @@ pub struct ActiveLimits {
 }
 
 impl ActiveLimits {
-    /// Creates the limits of a configuration.
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
         let table = config.limits.rows.clone().with_site_multiple(IPV6_48_MULTIPLE);
         let abuse = config.limits.abuse.clone().with_site_multiple(IPV6_48_MULTIPLE);

@@ -30,7 +30,6 @@ pub(crate) struct RequestContext {
     #[serde(skip)]
     pub(crate) peer: SocketAddr,
     pub(crate) method: &'static str,
-    /// The route pattern.
     pub(crate) route: &'static str,
     /// The account that sent the request, once it is authenticated.
     #[serde(skip_serializing_if = "is_unknown")]
@@ -94,7 +93,6 @@ impl RequestContext {
         });
     }
 
-    /// Records the account that sent the current request.
     pub(crate) fn record_account(account_id: i64) {
         Self::with_current(|request| request.account.set(Some(account_id)));
     }

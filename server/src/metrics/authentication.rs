@@ -8,11 +8,8 @@ use super::families;
 /// Counters of sign-in attempts by method, and of issued tokens.
 #[derive(Debug, Default)]
 pub struct AuthenticationMetrics {
-    /// Sign-ins on the sign-in page.
     pub page_sign_ins: SignInCounters,
-    /// Logins by Matrix clients.
     pub matrix_logins: SignInCounters,
-    /// Issued tokens.
     pub tokens: TokenCounters,
 }
 
@@ -34,11 +31,9 @@ pub struct SignInCounters {
 pub struct TokenCounters {
     /// Tokens issued for a code, after a user approved the app.
     pub authorization_code: Counter,
-    /// App tokens issued for client credentials.
     pub client_credentials: Counter,
     /// Tokens issued for a sign-up through an app.
     pub sign_up: Counter,
-    /// Tokens issued for a Matrix login or registration.
     pub matrix_login: Counter,
 }
 

@@ -10,11 +10,8 @@ use super::families;
 /// Evaluations of push rules.
 #[derive(Debug)]
 pub struct EvaluationMetrics {
-    /// Durations of evaluate requests.
     pub evaluate_durations: Histogram,
-    /// Durations of explain requests.
     pub explain_durations: Histogram,
-    /// Users whose push rules were evaluated.
     pub evaluated_users: Counter,
     /// Users whose push rules exceeded the work budget of an evaluation.
     pub work_exceeded: Counter,
@@ -53,11 +50,8 @@ impl EvaluationMetrics {
 /// Requests that were not evaluated, by reason.
 #[derive(Debug, Default)]
 pub struct EvaluationFailures {
-    /// All slots were taken.
     pub queue_full: Counter,
-    /// The account already had a slot.
     pub account_busy: Counter,
-    /// The evaluation panicked.
     pub panicked: Counter,
 }
 

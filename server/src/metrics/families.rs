@@ -3,7 +3,6 @@
 
 use belfry_runtime::metrics::Family;
 
-/// Returns the families of all crates.
 pub fn all() -> impl Iterator<Item = &'static Family> {
     [
         ALL,

@@ -10,11 +10,9 @@ use belfry_runtime::metrics::{Counter, Gauge, Histogram};
 
 use super::families;
 
-/// Metrics of connections and requests.
 #[derive(Debug, Default)]
 pub struct HttpMetrics {
     routes: Mutex<Vec<Arc<RouteMetrics>>>,
-    /// Open connections.
     pub connections: Gauge,
     /// Connections closed immediately, because their address has too many.
     pub rejected_connections: Counter,
@@ -59,7 +57,6 @@ impl HttpMetrics {
     }
 }
 
-/// The values of the label `method`.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "other"];
 
 /// Returns the name of a method for logs and metrics: `other` for nonstandard methods, which
@@ -68,7 +65,6 @@ pub fn method_name(method: &Method) -> &'static str {
     METHODS.into_iter().find(|name| *name == method.as_str()).unwrap_or("other")
 }
 
-/// Metrics of one route.
 #[derive(Debug)]
 pub struct RouteMetrics {
     pub(crate) pattern: &'static str,
@@ -77,7 +73,6 @@ pub struct RouteMetrics {
 }
 
 impl RouteMetrics {
-    /// Records a response to a request with `method`.
     pub fn record(&self, method: &str, status: StatusCode, duration: Duration) {
         let method_index = METHODS.iter().position(|name| *name == method);
         let series =

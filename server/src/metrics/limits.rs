@@ -8,14 +8,11 @@ use belfry_runtime::metrics::exposition::Exposition;
 
 use super::families;
 
-/// The counters of all limits, by name.
 #[derive(Debug, Default)]
 pub struct LimitMetrics(Mutex<BTreeMap<String, Arc<LimitCounters>>>);
 
-/// The counters of one limit.
 #[derive(Debug, Default)]
 pub struct LimitCounters {
-    /// Requests that were admitted and counted.
     pub allowed: Counter,
     /// Requests over this limit, including those that shadow mode admits.
     pub rejected: Counter,

@@ -26,14 +26,11 @@ pub struct AccountPage<'a> {
     pub nav: AccountNav,
     pub account: &'a str,
     pub email: Option<&'a str>,
-    /// The pause of all notifications.
     pub pause: Option<Pause>,
     pub sign_out_form: Form<'a>,
     pub remove_app_form: Form<'a>,
     pub revoke_token_form: Form<'a>,
-    /// The apps on this page of the list.
     pub apps: &'a [ListedApp],
-    /// Number of all apps.
     pub app_count: usize,
     pub page: PageNumber,
     pub now: Timestamp,
@@ -56,7 +53,6 @@ const MAX_SHOWN_TOKENS: usize = 10;
 const MAX_COUNTED_TOKENS: usize = 100;
 
 impl ListedApp {
-    /// Returns the tokens that are shown.
     fn shown_tokens(&self) -> &[AccountToken] {
         self.tokens.get(..MAX_SHOWN_TOKENS).unwrap_or(&self.tokens)
     }
@@ -134,7 +130,6 @@ impl AccountPage<'_> {
         }
     }
 
-    /// Returns a token's device name.
     fn device_name(token: &AccountToken) -> Option<String> {
         token.device_name.as_deref().map(isolate)
     }

@@ -31,7 +31,6 @@ impl AccountSection {
         self.into()
     }
 
-    /// Returns the path of the page.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Overview => paths::ACCOUNT,
@@ -58,9 +57,7 @@ impl AccountSection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Notice {
-    /// A change was stored.
     Saved,
-    /// A keyword was muted.
     KeywordMuted,
     /// A muted word was made a keyword.
     WordUnmuted,
@@ -68,23 +65,17 @@ pub enum Notice {
     NotSaved,
     /// The session in this browser ended.
     SignedOut,
-    /// A setting was removed.
     Removed,
     /// An app's access was revoked.
     AppRemoved,
-    /// One of an app's tokens was revoked.
     TokenRevoked,
     /// The e-mail address was replaced or removed.
     EmailChanged,
     /// The password was changed, other sessions were ended, and all tokens were revoked.
     PasswordChanged,
-    /// A session in another browser was ended.
     SessionEnded,
-    /// All other sessions were ended.
     SessionsEnded,
-    /// The deletion of the account was cancelled.
     DeletionCancelled,
-    /// A test is on its way to a device.
     TestSent,
     /// No test was sent to a device.
     TestNotSent,
@@ -124,9 +115,7 @@ pub struct AccountNav {
 /// A requested deletion, and the form that cancels it.
 #[derive(Debug, Clone)]
 pub struct PendingDeletion {
-    /// Time at which the account is deleted.
     pub delete_at: Timestamp,
-    /// The CSRF token of the form.
     pub csrf: String,
 }
 
@@ -135,13 +124,11 @@ impl PendingDeletion {
         TimedText::new(layout, "deletion-pending", self.delete_at, TimeFormat::Full)
     }
 
-    /// Returns the form that cancels the deletion.
     pub(super) fn form<'a>(&'a self, action: &'a str) -> Form<'a> {
         Form { action, csrf: &self.csrf, request: None }
     }
 }
 
-/// A link in the navigation.
 pub(super) struct NavLink {
     pub(super) href: String,
     pub(super) title: Cow<'static, str>,
@@ -149,7 +136,6 @@ pub(super) struct NavLink {
 }
 
 impl AccountNav {
-    /// Returns the path that cancels the deletion of the account.
     pub(super) fn cancel_deletion_path(&self) -> String {
         paths::with_language(paths::CANCEL_DELETION, self.lang)
     }

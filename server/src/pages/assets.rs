@@ -26,13 +26,11 @@ macro_rules! embed {
     };
 }
 
-/// The style sheet.
 pub static STYLE: LazyLock<StaticFile> = embed!("belfry", "css");
 /// The bell: the icon of the pages, and the avatar of all accounts.
 pub static BELL: LazyLock<StaticFile> = embed!("bell", "svg");
 /// The script of the copy button on the code page.
 pub static COPY_SCRIPT: LazyLock<StaticFile> = embed!("copy", "js");
-/// The script of the check box that shows passwords.
 pub static SHOW_PASSWORD_SCRIPT: LazyLock<StaticFile> = embed!("show-password", "js");
 /// The script that submits the form for `response_mode=form_post`.
 pub static SUBMIT_SCRIPT: LazyLock<StaticFile> = embed!("submit", "js");
@@ -45,7 +43,6 @@ pub static NEXT_MORNING_SCRIPT: LazyLock<StaticFile> = embed!("next-morning", "j
 /// The script that offers time zones and fills in that of the browser.
 pub static TIME_ZONES_SCRIPT: LazyLock<StaticFile> = embed!("time-zones", "js");
 
-/// Returns all embedded files.
 pub fn embedded_files() -> impl Iterator<Item = &'static StaticFile> {
     [
         &STYLE,

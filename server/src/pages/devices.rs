@@ -42,7 +42,6 @@ pub struct ListedDelivery {
     pub rule: Option<(RuleKind, Rule)>,
 }
 
-/// Returns the text that a test shows on the device.
 pub fn device_test_text(layout: &Layout<'_>) -> (String, String) {
     let title = layout.title.to_owned();
     let body = layout.text("devices-test-body").into_owned();

@@ -17,7 +17,6 @@ pub struct ErrorPage<'a> {
     pub cause: ErrorCause,
 }
 
-/// The cause of an error page.
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ErrorCause {
@@ -27,15 +26,12 @@ pub enum ErrorCause {
     Expired,
     /// A form with a wrong CSRF token or origin.
     ForgedForm,
-    /// A malformed request.
     Malformed,
     /// An exceeded rate limit, with the time until the next request is allowed.
     RateLimited(Duration),
-    /// An internal error.
     Internal,
     /// An unreachable database, or an overloaded server.
     Busy,
-    /// An unknown path.
     NotFound,
     /// A sign-up while registration is closed.
     RegistrationClosed,

@@ -11,13 +11,11 @@ pub struct FrontPage<'a> {
     pub layout: Layout<'a>,
     /// The configured description of the service; may be empty.
     pub description: &'a str,
-    /// The name of the signed-in account.
     pub account: Option<&'a str>,
     pub account_path: &'a str,
     pub sign_in_path: &'a str,
     /// The path of the sign-up page if registration is open.
     pub sign_up_path: Option<&'a str>,
-    /// The path of the OpenAPI document.
     pub api_path: &'a str,
     /// Link to the configured documentation for app developers.
     pub documentation_url: Option<&'a str>,

@@ -35,13 +35,10 @@ pub struct NotificationsPage<'a> {
     /// The notice about the part that was changed.
     pub notice: Option<Notice>,
     pub form: Form<'a>,
-    /// The preferences of the shown scope.
     pub preferences: &'a Preferences<'a>,
     /// The current period of quiet hours; `None` if it is not quiet.
     pub quiet_period: Option<QuietPeriod>,
-    /// The selected profile and page.
     pub view: &'a NotificationsView,
-    /// The device profiles that have rules.
     pub profiles: &'a [&'a str],
     pub now: Timestamp,
     /// The form that was rejected, if the page is shown again.
@@ -85,17 +82,13 @@ struct ChoiceRow {
     text: Cow<'static, str>,
 }
 
-/// Switches under one heading.
 struct SwitchGroup {
     title: Cow<'static, str>,
     switches: Vec<SwitchRow>,
 }
 
-/// A switch and its state.
 struct SwitchRow {
-    /// The id in the page.
     id: String,
-    /// The name in the form.
     name: &'static str,
     sentence: Cow<'static, str>,
     is_on: bool,
@@ -111,7 +104,6 @@ impl SwitchRow {
     }
 }
 
-/// A link to the preferences of a device profile.
 struct ProfileLink {
     href: String,
     title: String,
@@ -308,7 +300,6 @@ impl NotificationsPage<'_> {
         rejected_form.filter(|form| form.part == part && form.is_new == is_new)
     }
 
-    /// Returns the rejected form of the pause or of a switch.
     fn rejected_switch_form(&self) -> Option<&RejectedForm> {
         let rejected_form = self.rejected_form.as_ref();
         rejected_form.filter(|form| {

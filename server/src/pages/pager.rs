@@ -6,7 +6,6 @@ use belfry_core::form::{Pairs, last_value};
 
 use super::Layout;
 
-/// Number of entries on a page.
 const PAGE_SIZE: usize = 50;
 
 /// Number of a page, counted from 0.
@@ -27,7 +26,6 @@ impl PageNumber {
         Self(last_value(query, "page").parse::<usize>().unwrap_or(1).saturating_sub(1))
     }
 
-    /// Returns the page with the entry at this index.
     pub fn containing(index: usize) -> Self {
         Self(index / PAGE_SIZE)
     }

@@ -8,7 +8,6 @@ use super::Layout;
 use super::text::format_name;
 use crate::language::Argument;
 
-/// Returns the title of a rule of this kind.
 pub(super) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {
     let id = &rule.rule_id;
     if rule.is_builtin() {
@@ -31,7 +30,6 @@ pub(super) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> St
     }
 }
 
-/// Returns the title of the built-in rule with this id.
 fn builtin_title(id: &str, layout: &Layout<'_>) -> Cow<'static, str> {
     if id == builtin::MASTER {
         return layout.text("notifications-pause");

@@ -41,7 +41,6 @@ pub struct SecurityPage<'a> {
     pub form: Form<'a>,
     /// The account's sessions: this browser's, then the others, the most recently used first.
     pub sessions: &'a [AccountSession],
-    /// The session of this browser.
     pub current_session: LookupKey,
     pub now: Timestamp,
     /// Reasons why the page is shown again.
@@ -55,7 +54,6 @@ pub enum SecurityFormError {
     CurrentPassword(AuthenticationError),
     /// The new password was not allowed.
     NewPassword(FieldError),
-    /// The repeated password was different.
     DifferentPasswords,
     /// The new e-mail address was not allowed.
     Email(FieldError),
@@ -115,7 +113,6 @@ impl SecurityFormError {
 }
 
 impl SecurityPage<'_> {
-    /// Returns the error of the field with this id.
     fn field_error(&self, field: &str) -> Option<String> {
         let error = self.errors.iter().find(|error| error.field_id() == field)?;
         Some(error.text(&self.layout))

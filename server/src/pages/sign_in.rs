@@ -19,7 +19,6 @@ pub struct SignInPage<'a> {
     pub failure: Option<AuthenticationError>,
     /// The reason why the user has to sign in again.
     pub notice: Option<Notice>,
-    /// Link to the page for resetting the password.
     pub password_reset_url: Option<&'a str>,
     /// The path of the sign-up page if registration is open.
     pub sign_up_path: Option<&'a str>,

@@ -12,7 +12,6 @@ pub(super) struct TimedText {
     pub(super) after: String,
 }
 
-/// A time in UTC.
 pub(super) struct TimeText {
     pub(super) datetime: String,
     /// The name of the format in `static/local-times.js`.
@@ -20,14 +19,11 @@ pub(super) struct TimeText {
     pub(super) text: String,
 }
 
-/// The parts of a time that are shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TimeFormat {
-    /// Day and time.
     Full,
     /// Time, and the day unless it is today. Contains the current time.
     Short(Timestamp),
-    /// Day.
     Day,
 }
 
@@ -35,7 +31,6 @@ pub(super) enum TimeFormat {
 const PLACEHOLDER: &str = "\u{fffc}";
 
 impl TimedText {
-    /// The argument that stands for the time in a message.
     pub(super) const TIME: Argument<'static> = Argument::Trusted(PLACEHOLDER);
 
     /// Creates a sentence without a time.

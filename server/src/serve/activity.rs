@@ -32,7 +32,6 @@ pub(super) struct Activity {
 
 #[derive(Debug)]
 struct ActivityState {
-    /// The requests in flight.
     requests_in_flight: usize,
     /// True if part of the next HTTP/1 request head, or of the HTTP/2 preface, has arrived.
     is_reading_head: bool,
@@ -108,7 +107,6 @@ impl Activity {
         self.close_notify.notify_one();
     }
 
-    /// Waits for [`Activity::close`].
     pub(super) async fn wait_for_close(&self) {
         self.close_notify.notified().await;
     }
@@ -208,7 +206,6 @@ impl Activity {
     }
 }
 
-/// A request in flight.
 pub(super) struct RequestGuard<'a>(&'a Activity);
 
 impl Drop for RequestGuard<'_> {

@@ -41,7 +41,6 @@ const REQUEST_GRACE: Duration = Duration::from_millis(250);
 /// Maximum duration of a connection that serves health requests only.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An accepted connection.
 pub(super) struct Connection {
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
     pub(super) service: HttpService,

@@ -53,7 +53,6 @@ impl Listeners {
         self.0.first().map_or(Ok(0), |first| first.local_addr().map(|address| address.port()))
     }
 
-    /// Accepts the next connection on any socket.
     pub(super) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         poll_fn(|context| {
             let mut results = self.0.iter().map(|listener| listener.poll_accept(context));

@@ -32,7 +32,6 @@ pub(super) struct ConnectionSlot {
     pub(super) is_health_only: bool,
 }
 
-/// The network has too many open connections.
 #[derive(Debug)]
 pub(super) struct TooManyConnections;
 
@@ -93,7 +92,6 @@ impl ConnectionSlots {
     }
 }
 
-/// A connection counted for its network.
 pub(super) struct NetworkSlot {
     connection_counts: Arc<Mutex<HashMap<Network, usize>>>,
     network: Network,

@@ -14,7 +14,6 @@ use super::activity::Activity;
 /// Maximum time for the peer to read the last response when a connection is closed.
 pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A stream that records its reads and writes.
 pub(super) struct RecordingStream<S> {
     stream: S,
     activity: Arc<Activity>,

@@ -85,7 +85,6 @@ pub enum ValidityProblem {
     /// The certificate becomes valid at the given time.
     #[error("is not valid before {0}: check this machine's clock")]
     NotYetValid(Timestamp),
-    /// The certificate expired at the given time.
     #[error("expired at {0}: clients reject it; renew it")]
     Expired(Timestamp),
     /// The certificate expires at the given time, in less than [`EXPIRY_WARNING_PERIOD`].

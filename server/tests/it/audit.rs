@@ -141,7 +141,6 @@ async fn cause_counted_events(service: &Service) {
     }
 }
 
-/// Causes every kind of event that requests can cause.
 async fn assert_every_event_that_requests_cause_is_recorded(database: TestDatabase) {
     let service = Service::start_on(database, config_with_bridge()).await;
     service.add_account("alice").await;

@@ -12,7 +12,7 @@ mod rows;
 use std::path::Path;
 
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_store::test_support::options;
+use belfry_store::test::options;
 use belfry_store::{
     Backup, BackupError, Database, ExistingFile, Manifest, RestoredTokens, create_backup,
     restore_backup,
@@ -26,7 +26,6 @@ fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-/// Writes a backup to a new file.
 async fn back_up(database: &TestDatabase, file: &Path) -> Manifest {
     let existing_file = ExistingFile::Reject;
     create_backup(&database.database, &options(), file, existing_file, now()).await.unwrap()

@@ -17,10 +17,8 @@ const GUIDE: &str = include_str!("../../../docs/install.md");
 const NGINX_EXAMPLE: &str = include_str!("../../../docs/examples/nginx.conf");
 const CADDY_EXAMPLE: &str = include_str!("../../../docs/examples/Caddyfile");
 
-/// Belfry and a proxy in front of it.
 struct Site {
     port: u16,
-    /// Path of the proxy's certificate.
     certificate: String,
     _belfry: ServerProcess,
     _proxy: Proxy,
@@ -103,7 +101,6 @@ impl Site {
         Self::start(configure, Proxy::caddy)
     }
 
-    /// Sends a request from this client address.
     #[track_caller]
     fn curl(&self, client_address: &str, path: &str, arguments: &[&str]) -> Response {
         let mut curl = Command::new("curl");

@@ -69,14 +69,12 @@ impl Workspace {
         run_successfully(self.path(), &[arguments, &self.flags()].concat())
     }
 
-    /// Runs a command that prints lines of JSON.
     #[track_caller]
     fn run_json(&self, arguments: &[&str]) -> Vec<Value> {
         let output = self.run(&[arguments, &["--json"]].concat());
         output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Runs a command with this standard input.
     fn run_with_input(&self, arguments: &[&str], input: &str) -> Output {
         let mut child = belfry_command(self.path(), &[arguments, &self.flags()].concat())
             .stdin(Stdio::piped())

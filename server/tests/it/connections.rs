@@ -25,7 +25,6 @@ use crate::support::service::config_with;
 const TIMEOUT: Duration = Duration::from_mins(1);
 const SHORT_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// A service on a socket.
 pub(crate) struct Server {
     address: SocketAddr,
     stop_sender: Option<oneshot::Sender<()>>,

@@ -44,7 +44,6 @@ pub(crate) struct DeliveringService {
     key_directory: tempfile::TempDir,
 }
 
-/// Starts a service on this database.
 pub(crate) async fn start_delivering(database: TestDatabase) -> DeliveringService {
     DeliveringService::start_on(database, |_| {}).await
 }

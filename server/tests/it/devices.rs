@@ -321,7 +321,6 @@ async fn without_delivery_the_page_explains_it_and_the_overview_has_no_link() {
     assert!(!overview.text.contains("/oauth/account/devices"), "{overview:?}");
 }
 
-/// Downloads the data of alice.
 async fn download(fixture: &DeliveringService) -> TestResponse {
     let mut browser = sign_in(fixture, "alice").await;
     let page = browser.get("/oauth/account/security").await;

@@ -18,7 +18,6 @@ use crate::support::{Service, TestClient, TestDatabase, TestResponse};
 pub(crate) const EXPLAIN: &str = "POST /_service/client/api/v1/pushrules/explain";
 pub(crate) const EVALUATE: &str = "POST /_service/app/v1/evaluate";
 
-/// An application service that may act for all users.
 pub(crate) const APPLICATION_SERVICE_SETTINGS: &str = "[[application_services]]\nid = 'product'\n\
     as_token = 'token of product'\nsender_localpart = 'product'\n\
     namespaces.users = [{ regex = '@.*' }]\n";

@@ -11,20 +11,17 @@ use crate::support::client::documentation_address;
 use crate::support::service::config_with;
 use crate::support::{ServerProcess, Service, TestClient, TestResponse, any_events};
 
-/// Sends a check as nginx does.
 async fn check_like_nginx(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     let client = client.with_header("x-original-method", method).with_header("x-original-uri", uri);
     client.get("/gateway/check").await
 }
 
-/// Sends a check as Caddy and Traefik do.
 async fn check_like_caddy(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     let client =
         client.with_header("x-forwarded-method", method).with_header("x-forwarded-uri", uri);
     client.get("/gateway/check").await
 }
 
-/// Sends a check as Envoy does.
 async fn check_like_envoy(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     client.send(&format!("{method} /gateway/check{uri}"), "").await
 }

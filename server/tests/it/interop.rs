@@ -18,10 +18,8 @@ use crate::support::{ServerProcess, pypi};
 /// Alice's user ID on a server with the default name.
 const ALICE: &str = "@alice:127.0.0.1";
 
-/// The token of the application service in [`APPLICATION_SERVICE_SETTINGS`].
 const SERVICE_TOKEN: &str = "token of product";
 
-/// A server with an account for Alice.
 struct AliceServer {
     process: ServerProcess,
     password: String,

@@ -15,7 +15,6 @@ use crate::support::{Browser, ServerProcess, Service};
 
 const RULES_PATH: &str = "/_matrix/client/v3/pushrules/";
 
-/// Parses the lines of a JSON log.
 pub(crate) fn parse_json_lines(log: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -60,7 +60,6 @@ impl TestClient {
         assert_eq!(response.expect_json(StatusCode::OK), json!({}), "PUT {path} {body}");
     }
 
-    /// Deletes a rule.
     pub(crate) async fn delete_rule(&self, path: &str) -> TestResponse {
         self.send(&format!("DELETE {}", pushrules_path(path)), "").await
     }

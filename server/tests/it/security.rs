@@ -18,12 +18,10 @@ use crate::support::{Browser, Service, TestDatabase, TestResponse, recorded_even
 const SECURITY_PATH: &str = "/oauth/account/security";
 const PASSWORD_PATH: &str = "/oauth/account/security/password";
 
-/// Starts a service with default settings on this database.
 async fn start_with_defaults(database: TestDatabase) -> Service {
     Service::start_on(database, Config::default()).await
 }
 
-/// Signs in with a new browser that sends this `User-Agent`.
 async fn sign_in(service: &Service, name: &str, user_agent: &str) -> Browser {
     Browser::new(service.anonymous_client().with_header("user-agent", user_agent))
         .sign_in_as(name)
@@ -69,7 +67,6 @@ async fn is_signed_in(browser: &mut Browser) -> bool {
     browser.get(SECURITY_PATH).await.status == 200
 }
 
-/// Submits the form that changes the password.
 async fn change_password(
     browser: &mut Browser,
     page: &TestResponse,

@@ -12,7 +12,7 @@ pub(crate) mod pypi;
 pub(crate) mod service;
 
 pub(crate) use belfry_store::on_both_engines;
-pub(crate) use belfry_store::test_support::{TestDatabase, any_events, recorded_events};
+pub(crate) use belfry_store::test::{TestDatabase, any_events, recorded_events};
 pub(crate) use test_engines::shared::report_skipped;
 
 pub(crate) use self::browser::Browser;

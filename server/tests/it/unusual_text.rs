@@ -2,7 +2,7 @@
 //! server error, on either engine.
 
 use belfry::config::{Config, RateLimitMode};
-use belfry_store::test_support::TestDatabase;
+use belfry_store::test::TestDatabase;
 use serde_json::json;
 
 use crate::oauth::basic_header;

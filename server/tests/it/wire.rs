@@ -81,7 +81,6 @@ impl Exchange {
         }
     }
 
-    /// Compares the exchange with its snapshot.
     fn assert_snapshot(&self, name: &str) {
         assert_snapshot(name, self);
     }

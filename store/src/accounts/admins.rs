@@ -11,12 +11,9 @@ use crate::error::StoreError;
 use crate::store::event_source::event_source_for;
 use crate::store::{Change, Store};
 
-/// The outcome of changing an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountUpdateOutcome {
-    /// The account was changed.
     Updated,
-    /// There is no such account.
     NotFound,
     /// Nothing was changed, because no enabled admin would remain.
     LastAdmin,
@@ -48,7 +45,6 @@ pub(crate) fn lock_admins_statement() -> Statement {
     )
 }
 
-/// Returns the statement that finds an account by id.
 pub(crate) fn select_account_id_statement(id: i64) -> Statement {
     sql!("select id from accounts where id = $id", [id])
 }

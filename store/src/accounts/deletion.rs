@@ -23,12 +23,9 @@ pub struct DeletedRows {
     pub deliveries: usize,
 }
 
-/// The outcome of deleting an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountDeletionOutcome {
-    /// The account was deleted, and these rows with it.
     Deleted(DeletedRows),
-    /// There is no such account.
     NotFound,
     /// Nothing was deleted, because no enabled admin would remain, or because a scheduled deletion
     /// is no longer due.
@@ -38,9 +35,7 @@ pub enum AccountDeletionOutcome {
 /// A deleted account, as recorded in the audit trail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeletedAccount {
-    /// The id that it had.
     pub id: i64,
-    /// The name that it had.
     pub name: String,
 }
 

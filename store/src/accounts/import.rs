@@ -16,7 +16,6 @@ use crate::store::{Change, Store};
 
 /// An account to add, and its push rules.
 struct AccountImport {
-    /// The index in the list of accounts.
     index: usize,
     account: Account,
     rulesets: Vec<SerializedDocument>,

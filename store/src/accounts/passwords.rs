@@ -14,7 +14,6 @@ use crate::store::{Change, Store, WriteOutcome};
 /// The effect of a new password on the apps that the account has authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingAccess {
-    /// Apps keep their tokens.
     Keep,
     /// Tokens are revoked, and grants and unredeemed codes are deleted.
     RevokeAt(Timestamp),

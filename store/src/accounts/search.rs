@@ -71,7 +71,6 @@ impl Store {
     }
 }
 
-/// Returns the statement that selects a page of accounts.
 fn page_statement(filter: &AccountFilter, page: &PageRequest) -> Statement {
     let email = filter.email.as_deref();
     let email_end = filter.email.as_deref().map(prefix_end);

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Returns the path of the file with the digest.
 pub(super) fn digest_path(backup: &Path) -> PathBuf {
     let mut path = backup.as_os_str().to_owned();
     path.push(".sha256");

@@ -13,7 +13,6 @@ use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
 use crate::engine::database::Database;
 use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion};
 
-/// Parameters of a backup.
 pub(super) struct BackupOptions<'a> {
     pub(super) database: &'a Database,
     pub(super) file: &'a Path,

@@ -17,7 +17,6 @@ use crate::engine::{Value, sqlite};
 /// The approximate size of the rows that are loaded together.
 const PAGE_BYTES: usize = 1024 * 1024;
 
-/// A backup that can be restored.
 #[derive(Debug)]
 pub struct Backup {
     connection: Connection,

@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use rusqlite::Connection;
 
-/// The version of the backup format.
 pub(super) const FORMAT: i64 = 1;
 
 /// The tables of the manifest. Later formats have at least these columns.
@@ -19,9 +18,7 @@ pub(super) const TABLES: &str = "
 /// The description of a backup, stored in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// The schema version of its rows.
     pub schema_version: i64,
-    /// The version of the binary that wrote it.
     pub belfry_version: String,
     pub created_at: Timestamp,
     pub tables: Vec<TableSummary>,

@@ -16,16 +16,13 @@ use super::manifest::{self, Manifest};
 use super::schema::{ColumnType, Schema, Table};
 use crate::engine::sqlite;
 
-/// The policy for an existing backup file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingFile {
-    /// The backup is rejected.
     Reject,
     /// The file is replaced when the backup is complete.
     Replace,
 }
 
-/// Prefix of temporary file names.
 const TEMPORARY_PREFIX: &str = ".belfry-backup-";
 /// The error reason if the file at the expected path is not the one that was written.
 const REPLACED_REASON: &str = "another process has replaced its temporary file";

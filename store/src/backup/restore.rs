@@ -22,7 +22,6 @@ pub enum RestoredTokens {
     Revoke,
 }
 
-/// The parameters of a restore.
 pub(super) struct Restore<'a> {
     pub(super) backup: &'a Backup,
     /// The database's path or URL, for messages.

@@ -16,7 +16,6 @@ const VOLATILE_TABLES: [&str; 7] =
 #[derive(Debug)]
 pub(super) struct Schema {
     pub(super) version: i64,
-    /// All tables except `migrations`.
     pub(super) all_tables: Vec<Table>,
 }
 
@@ -46,7 +45,6 @@ impl Schema {
             .map_err(|error| StoreError::Failed(format!("schema version {version}: {error}")))
     }
 
-    /// Returns the tables that a backup contains.
     pub(super) fn backup_tables(&self) -> impl Iterator<Item = &Table> {
         self.all_tables.iter().filter(|table| !VOLATILE_TABLES.contains(&&*table.name))
     }

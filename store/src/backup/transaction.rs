@@ -6,10 +6,8 @@ use crate::engine::migrations::Migration;
 use crate::engine::{Statement, Value};
 use crate::error::StoreError;
 
-/// A callback that receives each row of a table.
 pub(super) type RowCallback<'a> = &'a mut dyn FnMut(&[Value]) -> Result<(), BackupError>;
 
-/// The statement that reads the schema version.
 pub(super) const SELECT_SCHEMA_VERSION: &str = "select coalesce(max(number), 0) from migrations";
 
 /// A transaction in one of the engines, rolled back when it is dropped.
@@ -23,7 +21,6 @@ pub(super) trait TableTransaction {
     /// Executes statements without parameters.
     async fn execute_batch(&self, sql: &str) -> Result<(), StoreError>;
 
-    /// Executes one statement with its parameters.
     async fn execute_statement(&self, statement: &Statement) -> Result<(), StoreError>;
 
     /// Runs a query that returns one integer.

@@ -13,10 +13,8 @@ use super::subjects::CacheSubject;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredApp {
-    /// The app as it was registered.
     pub app: App,
     pub secrets: ClientSecrets,
-    /// The registration time.
     pub created_at: Timestamp,
     /// The time at which a user first authorized it, or the operator or the server added it.
     /// Retention deletes only apps without this time. Column: `used_at`.

@@ -9,7 +9,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) enum Phase {
     /// The write is about to be sent.
     Begin,
-    /// Its outcome is known.
     End,
 }
 
@@ -38,7 +37,6 @@ impl ReadEpoch {
     }
 }
 
-/// The state of a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Epoch {
     invalidations: u64,
@@ -88,7 +86,6 @@ impl InvalidationEpochs {
         lock_epoch(&self.epochs[hash % self.epochs.len()])
     }
 
-    /// Advances the epochs of all keys.
     pub(crate) fn advance_all(&self, advance: impl Fn(Epoch) -> Epoch) {
         for epoch in &self.epochs {
             let mut epoch = lock_epoch(epoch);

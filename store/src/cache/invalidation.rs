@@ -8,11 +8,8 @@ pub(crate) enum Invalidation {
     Token(LookupKey),
     /// One account's rulesets.
     Rules(i64),
-    /// One account with its tokens and rulesets.
     Account(i64),
-    /// One app with its tokens.
     App(i64),
-    /// One app's client secret.
     AppSecret(i64),
     /// All entries, because the writes are unknown.
     Everything,

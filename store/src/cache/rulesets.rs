@@ -21,7 +21,6 @@ pub struct StoredRulesets(Option<Arc<DocumentSet>>);
 #[derive(Debug)]
 struct DocumentSet {
     documents: Vec<VersionedDocument>,
-    /// The next time at which a rule expires.
     next_expiry: Option<RuleExpiry>,
     response: OnceLock<Bytes>,
 }

@@ -14,9 +14,7 @@ use super::epochs::Phase;
 /// An account, an app or an app's secret on which cached values depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum CacheSubject {
-    /// An account, by its id.
     Account(i64),
-    /// An app, by its id.
     App(i64),
     /// An app's client secret, by the app's id.
     AppSecret(i64),

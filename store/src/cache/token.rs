@@ -22,7 +22,6 @@ pub struct StoredToken {
 }
 
 impl StoredToken {
-    /// Creates a token that was last used at `last_used_at`.
     pub(crate) fn new(token: Token, last_used_at: Option<Timestamp>) -> Self {
         Self { token, last_use: LastUse::new(last_used_at) }
     }

@@ -14,12 +14,9 @@ pub(crate) use self::postgres_url::{
     HostConfig, PostgresUrl, TlsParameters, Verification, error_chain,
 };
 
-/// The engine and location of a database.
 #[derive(Debug, Clone)]
 pub enum Database {
-    /// A SQLite file.
     Sqlite(PathBuf),
-    /// The URL of a PostgreSQL database.
     Postgres(SecretUrl),
 }
 
@@ -52,7 +49,6 @@ pub struct SecretUrl {
     url: Url,
     /// The additional hosts, each after a comma.
     additional_hosts: String,
-    /// The whole URL.
     full_text: String,
 }
 
@@ -87,7 +83,6 @@ impl SecretUrl {
         self.url.host_str().into_iter().chain(further)
     }
 
-    /// Parses the URL of a Redis server.
     pub fn parse_redis(text: &str) -> Result<Self, String> {
         Self::parse(text, "redis://HOST", "redis://:pass%2Fword@HOST")
     }

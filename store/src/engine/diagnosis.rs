@@ -14,7 +14,6 @@ use crate::error::StoreError;
 pub struct Diagnosis {
     /// The database's schema version; `None` if the database does not exist or is empty.
     pub schema_version: Option<i64>,
-    /// The schema version of this binary.
     pub supported_schema_version: i64,
     /// The outcome of a write that is rolled back; `None` without a schema.
     pub write_outcome: Option<Result<(), String>>,
@@ -25,7 +24,6 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Opens the database and examines it.
     pub async fn run(database: &Database, options: &Options) -> Result<Self, StoreError> {
         match database {
             Database::Postgres(url) => postgres::diagnose(url, options).await,

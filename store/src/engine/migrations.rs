@@ -22,7 +22,6 @@ pub(crate) struct Migration {
     pub(crate) postgres: &'static str,
 }
 
-/// The migrations of this binary.
 pub(crate) const MIGRATIONS: Migrations = Migrations(&[Migration {
     number: 15,
     compatible_from: 15,
@@ -30,7 +29,6 @@ pub(crate) const MIGRATIONS: Migrations = Migrations(&[Migration {
     postgres: include_str!("../../migrations/postgres/0015_initial.sql"),
 }]);
 
-/// Migrations in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Migrations(pub(crate) &'static [Migration]);
 
@@ -86,7 +84,6 @@ impl Migrations {
     }
 }
 
-/// The statement that creates the table of applied migrations.
 pub(crate) const CREATE_TABLE: &str = "
     create table if not exists migrations (
         number bigint not null primary key,
@@ -143,7 +140,6 @@ impl SchemaVersion {
 /// Policy for a database without a schema, or with an older one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SchemaPolicy {
-    /// Create or upgrade the schema.
     #[default]
     Migrate,
     /// Create a missing schema, reject an older one.

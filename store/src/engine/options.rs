@@ -26,7 +26,6 @@ pub struct Options {
     #[default(Duration::from_mins(1))]
     #[serde(skip)]
     pub start_timeout: Duration,
-    /// Policy for a missing or older schema.
     #[serde(skip)]
     pub schema: SchemaPolicy,
     /// The store's access to the database.
@@ -36,7 +35,6 @@ pub struct Options {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Access {
-    /// It may read and write.
     #[default]
     ReadWrite,
     /// It may only read; writes fail. The files need not be writable, opening does not wait for a

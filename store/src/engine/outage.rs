@@ -9,7 +9,6 @@ use crate::error::StoreError;
 /// The operations that were unavailable at their last attempt.
 #[derive(Default)]
 pub(crate) struct Outage {
-    /// One bit for each [`Operation`].
     unavailable: AtomicU8,
 }
 

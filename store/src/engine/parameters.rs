@@ -92,7 +92,6 @@ impl<const N: usize> NumberedSql<N> {
         text
     }
 
-    /// Returns the set of the names that were used.
     const fn push_sql(
         &mut self,
         mut sql: &[u8],

@@ -44,7 +44,6 @@ use crate::error::StoreError;
 /// large table.
 const MIN_LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A PostgreSQL database.
 pub(crate) struct Postgres {
     connections: Connections,
     writer: Writer,

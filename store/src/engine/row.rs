@@ -15,14 +15,10 @@ use serde::de::DeserializeOwned;
 use crate::error::StoreError;
 use crate::metrics::UNKNOWN_SCOPES;
 
-/// The value of a column or parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// No value.
     Null,
-    /// The value of a `text` column.
     Text(String),
-    /// The value of a `bigint` column.
     Integer(i64),
 }
 
@@ -52,7 +48,6 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// The rows that a statement returned.
 pub(crate) type Rows = Vec<Row>;
 
 /// One row, read column by column.
@@ -77,12 +72,10 @@ impl Row {
     }
 }
 
-/// A type that can be read from a row.
 pub(crate) trait FromRow: Sized {
     fn from_row(row: Row) -> Result<Self, StoreError>;
 }
 
-/// Reads all rows.
 pub(crate) fn read_rows<T: FromRow>(rows: Rows) -> Result<Vec<T>, StoreError> {
     rows.into_iter().map(T::from_row).collect()
 }

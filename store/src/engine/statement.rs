@@ -5,7 +5,6 @@ use belfry_core::secret::LookupKey;
 use super::{Rows, Value};
 use crate::cache::Invalidation;
 
-/// Statements that are written in one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) statements: Vec<Statement>,
@@ -17,7 +16,6 @@ pub(crate) struct Batch {
 /// Policy for a batch in which a statement returns no rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OnMissingRows {
-    /// The batch is committed.
     #[default]
     Commit,
     /// The batch is rolled back, and the rows of its statements are still returned.
@@ -30,7 +28,6 @@ pub(crate) enum OnMissingRows {
 /// writer, which always writes batches together.)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Grouping {
-    /// The batch is written alone.
     #[default]
     Alone,
     /// The batch only inserts rows with new keys.

@@ -14,13 +14,9 @@ use crate::store::{Change, Store, WriteOutcome};
 /// A valid token of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountToken {
-    /// The lookup key, which identifies the token.
     pub lookup_key: LookupKey,
-    /// The app to which it was issued.
     pub app_id: i64,
-    /// The granted scopes.
     pub scopes: Scopes,
-    /// The issue time.
     pub created_at: Timestamp,
     /// The expiry time, if it has one.
     pub expires_at: Option<Timestamp>,

@@ -17,7 +17,6 @@ use crate::error::StoreError;
 use crate::store::event_source::{EventSource, event_source_for};
 use crate::store::{Change, EnabledState, Store, WriteOutcome};
 
-/// A summary of an app's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppTokens {
     pub valid_count: i64,
@@ -31,13 +30,11 @@ from_row!(AppTokens { valid_count, last_issued_at });
 #[must_use]
 pub enum AddAppOutcome {
     Added,
-    /// Its id or client id is taken.
     IdTaken,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
-    /// Only apps in this state.
     pub state: Option<EnabledState>,
     /// Only apps whose name contains this string, ignoring case.
     pub name: Option<String>,
@@ -100,7 +97,6 @@ impl Store {
         self.write(Change::unaudited(insert_app_statement(stored_app))).await.map(drop)
     }
 
-    /// Creates an app with a new id and client id. Returns it with its secret.
     pub async fn create_app(
         &self,
         events: &NewAuditEvents,
@@ -121,7 +117,6 @@ impl Store {
         Err(StoreError::NoFreeId)
     }
 
-    /// Finds an app by id.
     pub async fn app(&self, id: i64) -> Result<Option<StoredApp>, StoreError> {
         self.read_one(sql!("select {app_columns} from apps where id = $id", [id])).await
     }
@@ -217,7 +212,6 @@ impl Store {
         .await
     }
 
-    /// Summarises an app's tokens.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
         let select = sql!(
             r"

@@ -16,13 +16,9 @@ use crate::store::{Change, Store};
 pub struct AuthorizedApp {
     pub app_id: i64,
     pub client_id: String,
-    /// The party that registered it.
     pub registered_by: Registrar,
-    /// The name that users see.
     pub name: String,
-    /// The home page.
     pub website: Option<String>,
-    /// The scopes of all its active grants.
     pub scopes: Scopes,
     /// The creation time of the oldest of these grants.
     pub since: Timestamp,

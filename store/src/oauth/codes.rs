@@ -18,20 +18,16 @@ use crate::store::{Change, Store, to_json};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCode {
-    /// The user's grant.
     pub grant: CodeGrant,
-    /// The methods with which the user authenticated.
     pub methods: AuthenticationMethods,
     /// Time when the user authenticated.
     pub authenticated_at: Timestamp,
-    /// The token for which the code was redeemed.
     pub token: Option<LookupKey>,
 }
 
 /// A user's consent to a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Consent {
-    /// The user's session.
     pub session: LookupKey,
     pub at: Timestamp,
     /// True if the consent is implied, because the app already has access; otherwise the user
@@ -39,7 +35,6 @@ pub struct Consent {
     pub is_implied: bool,
 }
 
-/// The outcome of issuing a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeOutcome {
     Issued,
@@ -57,12 +52,10 @@ pub enum RedeemError {
     /// The code is unknown or expired, or its app or account is disabled or deleted.
     #[error("the code is unknown or expired, or its app or account is disabled")]
     NotRedeemable,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A code after an attempt to redeem it.
 struct RedeemedCode {
     token: Option<LookupKey>,
     account_id: i64,
@@ -71,7 +64,6 @@ struct RedeemedCode {
 
 from_row!(RedeemedCode { token, account_id, app_id });
 
-/// The stored form of a [`Binding`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BindingJson {

@@ -18,7 +18,6 @@ use crate::store::Store;
 
 /// The grant of a code or token that is being inserted.
 pub(crate) struct NewGrant<'a> {
-    /// The lookup key of the code or token.
     pub(crate) lookup_key: LookupKey,
     pub(crate) app_id: i64,
     pub(crate) scopes: &'a Scopes,
@@ -136,7 +135,6 @@ impl FromRow for Grant {
 }
 
 impl Store {
-    /// Returns an account's active grants to an app.
     pub async fn active_grants(
         &self,
         account_id: i64,

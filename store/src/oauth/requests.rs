@@ -11,14 +11,10 @@ use crate::error::StoreError;
 use crate::store::event_source::event_source_for;
 use crate::store::{Change, Store, WriteOutcome, to_json};
 
-/// A stored authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRequest {
-    /// The app that sent the request.
     pub app_id: i64,
-    /// The cookie of the browser that sent it.
     pub browser_cookie: HashedSecret,
-    /// The account that signed in for it.
     pub account_id: Option<i64>,
     pub parameters: Pairs,
     pub expires_at: Timestamp,

@@ -15,27 +15,22 @@ use crate::store::{Change, SignInOutcome, Store, WriteOutcome};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// The signed-in account.
     pub account_id: i64,
-    /// The methods with which the person authenticated.
     pub methods: AuthenticationMethods,
     /// Time when the person authenticated.
     pub authenticated_at: Timestamp,
-    /// Time of the sign-in.
     pub created_at: Timestamp,
     /// Time of the last use.
     pub seen_at: Timestamp,
     pub expires_at: Timestamp,
     /// The language chosen at sign-in.
     pub lang: Option<String>,
-    /// The browser from which the account signed in.
     pub browser: UserAgent,
     /// The network from which the account signed in, such as `192.0.2.x`, if addresses are
     /// recorded.
     pub address: Option<String>,
 }
 
-/// A summary of an account's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSummary {
     /// Number of sessions that have not expired.
@@ -61,14 +56,11 @@ from_row!(Session {
 /// A session of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountSession {
-    /// The lookup key, which identifies the session.
     pub lookup_key: LookupKey,
-    /// Time of the sign-in.
     pub created_at: Timestamp,
     /// Time of the last use, to the minute.
     pub seen_at: Timestamp,
     pub expires_at: Timestamp,
-    /// The browser from which the account signed in.
     pub browser: UserAgent,
     /// The network from which the account signed in, such as `192.0.2.x`, if addresses are
     /// recorded.

@@ -19,18 +19,13 @@ use crate::store::event_source::{EventSource, event_source_for};
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, SignInOutcome, Store, WriteOutcome};
 
-/// A token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
-    /// The stored form of the token.
     pub secret: HashedSecret,
-    /// The app to which it is issued.
     pub app_id: i64,
     /// The account for which it is issued; `None` for an app token.
     pub account_id: Option<i64>,
-    /// The granted scopes.
     pub scopes: Scopes,
-    /// The issue time.
     pub created_at: Timestamp,
     /// The expiry time, if it has one.
     pub expires_at: Option<Timestamp>,
@@ -213,7 +208,6 @@ impl Store {
         Ok(stored_token)
     }
 
-    /// Finds a token in the cache.
     pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<StoredToken>> {
         let (digest, token) = self.cache.tokens.get(&secret.lookup_key)?;
         (digest == secret.digest).then_some(token)

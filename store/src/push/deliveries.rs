@@ -30,25 +30,19 @@ use crate::store::{Change, Store, to_json};
 /// Maximum number of waiting deliveries of a receiver.
 pub const MAX_WAITING_PER_RECEIVER: i64 = 100;
 
-/// A message to be stored with its deliveries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// The id, new and random.
     pub id: String,
-    /// The content, sealed.
     pub content: String,
 }
 
-/// A delivery of a new message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDelivery {
     /// A digest that recognises the delivery if the request is repeated.
     pub dedup_key: Sha256Digest,
-    /// The account of the receiver.
     pub account_id: i64,
     /// The receiver's id, unique within the account.
     pub receiver_id: i64,
-    /// The id of the event or notification.
     pub event_id: String,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
@@ -56,12 +50,9 @@ pub struct NewDelivery {
     pub expires_at: Timestamp,
 }
 
-/// The deliveries of a request that are stored now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredDeliveries {
-    /// The keys of those that the request has stored.
     pub new: HashSet<Sha256Digest>,
-    /// The number of those that were stored before.
     pub repeated: usize,
 }
 
@@ -184,10 +175,8 @@ impl Store {
     }
 }
 
-/// The statement that inserts one delivery.
 static INSERT_ONE: LazyLock<String> = LazyLock::new(|| insert_sql(1));
 
-/// The statement that inserts [`CHUNK_LEN`] deliveries.
 static INSERT_CHUNK: LazyLock<String> = LazyLock::new(|| insert_sql(CHUNK_LEN));
 
 /// The columns of a delivery that are parameters of its insert, with their types.
@@ -217,7 +206,6 @@ fn insert_sql(count: usize) -> String {
     format!("with new ({}) as (values {}) {INSERT_NEW}", columns.join(", "), rows.join(", "))
 }
 
-/// The statement that inserts the deliveries of the table `new`.
 const INSERT_NEW: &str = numbered_sql!(
     0,
     r"
@@ -239,14 +227,12 @@ const INSERT_NEW: &str = numbered_sql!(
     {}
 );
 
-/// A row of a new delivery.
 struct NewRow<'a> {
     id: String,
     dedup_key: String,
     delivery: &'a NewDelivery,
 }
 
-/// Returns the statement that inserts deliveries.
 fn insert_statement(
     sql: &'static str,
     message: &NewMessage,

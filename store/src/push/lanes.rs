@@ -6,10 +6,8 @@ use crate::engine::{Statement, from_row, sql};
 use crate::error::StoreError;
 use crate::store::{Change, Store};
 
-/// The state of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lane {
-    /// The end of the pause.
     pub paused_until: Timestamp,
     /// Number of failures since the last success.
     pub failures: i64,

@@ -13,7 +13,6 @@ use crate::store::Store;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedReceiver {
     pub receiver: Receiver,
-    /// The name of the account.
     pub account: String,
     /// The name of the app whose token registered the receiver; `None` if it has no token.
     pub token_app: Option<String>,
@@ -68,11 +67,9 @@ impl ListedReceiver {
     }
 }
 
-/// The account of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiverOwner {
     pub account_id: i64,
-    /// The name of the account.
     pub account: String,
 }
 

@@ -15,29 +15,24 @@ use crate::store::Store;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receiver {
-    /// The account whose notifications it gets.
     pub account_id: i64,
     /// A random positive number below 2^31, unique within the account.
     pub id: i64,
     /// The token that registered it, with which it ends; `None` if an application service did.
     pub token: Option<LookupKey>,
-    /// The subscription or pusher.
     pub document: ReceiverDocument,
     /// Its secrets, encrypted with the sealing key.
     pub secrets: String,
-    /// The origin to which messages are sent.
     pub origin: String,
     /// The public key that identifies this server to the push service.
     pub vapid_key: Option<String>,
     /// The acknowledgement that activates it; `None` if it is active.
     pub pending_ack: Option<PendingAck>,
-    /// The registration time.
     pub created_at: Timestamp,
     /// Time of the last delivery.
     pub succeeded_at: Option<Timestamp>,
     /// Time of the last failed attempt.
     pub failed_at: Option<Timestamp>,
-    /// Why that attempt failed.
     pub failure: Option<AttemptError>,
     /// The time of the first 401 or 403 since the last delivered message.
     pub denied_since: Option<Timestamp>,
@@ -46,12 +41,10 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Returns the protocol of its messages.
     pub fn protocol(&self) -> Protocol {
         self.document.protocol()
     }
 
-    /// Reads the columns of [`receiver_columns`].
     pub(crate) fn take_from(row: &mut Row) -> Result<Self, StoreError> {
         Ok(Self {
             account_id: row.take()?,
@@ -102,11 +95,7 @@ impl Store {
     }
 
     /// Returns a receiver of an account, live or not.
-    pub async fn receiver(
-        &self,
-        account_id: i64,
-        id: i64,
-    ) -> Result<Option<Receiver>, StoreError> {
+    pub async fn receiver(&self, account_id: i64, id: i64) -> Result<Option<Receiver>, StoreError> {
         self.read_one(sql!(
             r"
                 select {receiver_columns}

@@ -19,7 +19,6 @@ use crate::store::event_source::event_source;
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, Store};
 
-/// A token to delete.
 #[derive(Debug)]
 struct ExcessToken {
     lookup_key: LookupKey,
@@ -29,7 +28,6 @@ struct ExcessToken {
 
 from_row!(ExcessToken { lookup_key, is_valid });
 
-/// A grant to delete.
 #[derive(Debug)]
 struct ExcessGrant {
     app_id: i64,
@@ -341,7 +339,6 @@ fn deletion_events(now: Timestamp, kind: AuditKind, reason: &str) -> NewAuditEve
     NewAuditEvent { detail: Some(reason.to_owned()), ..NewAuditEvent::for_server(now, kind) }.into()
 }
 
-/// Adds the deletion of tokens to a change.
 pub(super) fn add_token_deletions<'a>(change: Change<'a>, lookup_keys: &[LookupKey]) -> Change<'a> {
     lookup_keys.iter().fold(change, |change, &lookup_key| {
         change

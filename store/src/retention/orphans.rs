@@ -22,7 +22,6 @@ const ORPHAN_DELAY: SignedDuration = SignedDuration::from_mins(10);
 /// a literal.
 const BATCH_OWNERS: usize = 100;
 
-/// A deleted account or app.
 struct DeletedOwner {
     kind: String,
     id: i64,

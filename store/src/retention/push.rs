@@ -13,7 +13,6 @@ use crate::store::{Change, Store};
 /// Time for which all finished deliveries remain, so that a repeated request is recognised.
 const DEDUP_TIME: SignedDuration = SignedDuration::from_hours(24);
 
-/// The key of a receiver.
 struct ReceiverKey {
     account_id: i64,
     id: i64,

@@ -13,7 +13,6 @@ use crate::store::Store;
 /// An account's rulesets, and the state of the cache when they were read.
 #[derive(Debug, Clone)]
 pub struct RulesetsSnapshot {
-    /// The rulesets as they were read.
     pub rulesets: StoredRulesets,
     /// The state of the cache when they were read.
     pub epoch: ReadEpoch,

@@ -10,10 +10,8 @@ use crate::engine::{Batch, Grouping, OnMissingRows, Statement, sql};
 use crate::error::StoreError;
 use crate::store::{Change, Store};
 
-/// The outcome of saving documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveOutcome {
-    /// The documents are durable.
     Saved,
     /// Another writer changed a document since it was read; nothing was written.
     Conflict,

@@ -24,7 +24,6 @@ use crate::store::Store;
 /// A change to an account's documents. It may be applied more than once.
 type RuleChange = Box<dyn Fn(&mut UserRuleDocuments<'_>) -> Result<(), RuleError> + Send + Sync>;
 
-/// The documents that a change reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChangeExtent {
     /// One document. If the change is rejected, it has left the document unchanged.
@@ -48,7 +47,6 @@ pub enum RuleWriteError {
     /// The account does not exist or is disabled.
     #[error("the account does not exist or is disabled")]
     NoAccount,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -51,7 +51,6 @@ impl<'a> Change<'a> {
         self
     }
 
-    /// Adds a statement.
     pub(crate) fn and(mut self, statement: Statement) -> Self {
         self.batch.statements.push(statement);
         self

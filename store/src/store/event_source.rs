@@ -157,7 +157,6 @@ impl EventSource {
         )
     }
 
-    /// Returns the statement that inserts an event for each row of the source.
     pub(crate) fn insert_statement(&self, event: &NewAuditEvent) -> Statement {
         let (address, request_id) = client_columns(event.client.as_ref());
         let event_id = match event.counted_subject() {
@@ -236,7 +235,6 @@ fn next_suffix() -> u64 {
     (u64::from(number) << 32) | u64::from(u32::from_be_bytes(random::bytes()))
 }
 
-/// Returns the id of the row that counts the events of a subject in an hour.
 pub(crate) fn counted_id(hour: i64, subject: &CountedSubject) -> String {
     event_id(hour * 3_600_000, subject.digest())
 }

@@ -42,7 +42,6 @@ struct PendingUses {
 }
 
 impl UseRecorder {
-    /// Collects a use of a token, which is also a use of its app.
     #[cold]
     pub(crate) fn record_token(
         &self,

@@ -7,16 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Maximum number of owners that are collected. Others are collected when they get their next row.
 const MAX_OWNERS: usize = 100_000;
 
-/// The owner of rows whose number is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RowOwner {
-    /// An app with app tokens.
     App(i64),
-    /// An account and an app with tokens for it.
     Access { account: i64, app: i64 },
-    /// An account with sessions.
     Account(i64),
-    /// An account with deliveries.
     Deliveries(i64),
 }
 

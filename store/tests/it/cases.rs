@@ -39,7 +39,7 @@ use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{
     Account, AddAppOutcome, CodeOutcome, Consent, NewToken, RedeemError, Session, SignInOutcome,
     Store, StoredApp,
@@ -47,7 +47,6 @@ use belfry_store::{
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
-/// Number of tasks in a concurrent case.
 pub(super) const CONCURRENT_TASKS: i64 = 64;
 
 pub(super) fn timestamp(second: i64) -> Timestamp {

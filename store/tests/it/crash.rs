@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry_store::Database;
-use belfry_store::test_support::{any_events, options};
+use belfry_store::test::{any_events, options};
 use belfry_store::{Account, AccountListFilter, Store};
 use jiff::Timestamp;
 use tokio::task::JoinSet;

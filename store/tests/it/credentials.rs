@@ -1,6 +1,6 @@
 //! A session that was added while its account's password was changed.
 
-use belfry_store::test_support::{TestDatabase, any_events, execute_sql};
+use belfry_store::test::{TestDatabase, any_events, execute_sql};
 use belfry_store::{CodeOutcome, Consent};
 
 use super::cases::{add_alice_and_app, ensure_session, grant, hashed_secret, timestamp};

@@ -4,7 +4,7 @@ use belfry_store::Database;
 use belfry_store::Store;
 use jiff::Timestamp;
 
-use belfry_store::test_support::{TestDatabase, new_database, options};
+use belfry_store::test::{TestDatabase, new_database, options};
 
 #[tokio::test]
 async fn an_encoding_that_cannot_store_all_text_is_rejected_with_a_hint() {

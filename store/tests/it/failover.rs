@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::{TestDatabase, any_events, options};
+use belfry_store::test::{TestDatabase, any_events, options};
 use belfry_store::{Database, Options, Store, StoreError};
 use test_engines::Postgres;
 use test_engines::shared::engine_url;
@@ -16,11 +16,9 @@ use super::nodes::wait_until;
 
 const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
 
-/// Counts Belfry's sessions.
 const COUNT_SESSIONS: &str =
     "select count(*) from pg_stat_activity where application_name = 'belfry'";
 
-/// A primary and its synchronous standby.
 struct PrimaryAndStandby {
     primary: Postgres,
     standby: Postgres,
@@ -47,7 +45,6 @@ async fn open(url: &str, options: &Options) -> Store {
     Store::open(&Database::Postgres(url.parse().unwrap()), options, timestamp(0)).await.unwrap()
 }
 
-/// The acknowledged state of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AcknowledgedState {
     Added,

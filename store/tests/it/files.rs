@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::{
-    TestDatabase, any_events, connect_postgres, execute_sql, options,
-};
+use belfry_store::test::{TestDatabase, any_events, connect_postgres, execute_sql, options};
 use belfry_store::{
     Access, Database, Diagnosis, Options, Store, StoreError, StoredRequest, WriteOutcome,
 };
@@ -79,7 +77,6 @@ async fn a_compatible_newer_schema_is_accepted_on_postgres() {
     assert_a_compatible_newer_schema_is_accepted(database).await;
 }
 
-/// Returns the names of the valid indexes.
 async fn read_valid_indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
     let select = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
                     where i.indisvalid and pg_table_is_visible(c.oid)";
@@ -115,7 +112,6 @@ async fn indexes_of_a_migration_are_built_while_other_nodes_write() {
     assert_eq!(read_valid_indexes(&node).await, original_indexes);
 }
 
-/// The migrations table of a pre-release.
 const PRE_RELEASE: &str = "create table migrations (number bigint not null primary key, \
                            applied_at bigint not null); insert into migrations values (11, 0)";
 

@@ -1,6 +1,6 @@
 //! Rows of receivers and deliveries that this release would not write.
 
-use belfry_store::test_support::{TestDatabase, execute_sql};
+use belfry_store::test::{TestDatabase, execute_sql};
 
 use super::cases::deliveries::{NOW, claim, claimed_event_id, delivery, enqueue};
 use super::cases::receivers::{add_accounts_and_token, add_receiver, pusher};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_store::test_support::{self, PostgresProxy, TestDatabase, any_events, options};
+use belfry_store::test::{self, PostgresProxy, TestDatabase, any_events, options};
 use belfry_store::{
     Database, Options, RedeemError, RulesetsForUpdate, SaveOutcome, Store, StoreError,
 };
@@ -33,7 +33,6 @@ async fn open(database: &TestDatabase) -> Store {
 
 type BoxedWrite<'a, T> = BoxFuture<'a, T>;
 
-/// Boxes a write, with its outcome or error as a string.
 fn boxed_write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
     write: impl Future<Output = Result<T, E>> + Send + 'a,
 ) -> BoxedWrite<'a, Result<String, String>> {
@@ -252,11 +251,9 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
     let store = Store::open(&database, &long_timeout, timestamp(0)).await.unwrap();
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
-    let slow_client = test_support::connect_postgres(&postgres.url()).await;
-    let (blocker, monitor) = (
-        test_support::connect_postgres(&local_url).await,
-        test_support::connect_postgres(&local_url).await,
-    );
+    let slow_client = test::connect_postgres(&postgres.url()).await;
+    let (blocker, monitor) =
+        (test::connect_postgres(&local_url).await, test::connect_postgres(&local_url).await);
     let alice = read_for_update(&store, 7).await;
     let bob = read_for_update(&store, 8).await;
     let mut writes = [&alice, &bob]

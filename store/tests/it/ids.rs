@@ -6,7 +6,7 @@ use belfry_core::account::Role;
 use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::issuer_policy::MASTODON;
-use belfry_store::test_support::{TestDatabase, any_events, execute_sql};
+use belfry_store::test::{TestDatabase, any_events, execute_sql};
 use belfry_store::{AccountListFilter, AddAccountError, StoreError};
 
 use super::cases::account_import::import_with_rulesets;
@@ -14,7 +14,6 @@ use super::cases::timestamp;
 
 /// Creation time encoded in all new ids, as Unix time in seconds.
 const NOW: i64 = 1_800_000_000;
-/// Number of ids per millisecond.
 const IDS_PER_MILLISECOND: i64 = 65_536;
 /// Maximum number of accounts per import transaction (`MAX_BATCH_ACCOUNTS` in the server).
 const BATCH_ACCOUNTS: usize = 500;

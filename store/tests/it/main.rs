@@ -32,7 +32,7 @@ macro_rules! conformance {
             $($(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    let database = belfry_store::test_support::TestDatabase::sqlite();
+                    let database = belfry_store::test::TestDatabase::sqlite();
                     super::$area::$case(database.open().await).await;
                 }
             )*)*
@@ -41,7 +41,7 @@ macro_rules! conformance {
             $($(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    let database = belfry_store::test_support::TestDatabase::postgres().await;
+                    let database = belfry_store::test::TestDatabase::postgres().await;
                     if let Some(database) = database {
                         super::$area::$case(database.open().await).await;
                     }

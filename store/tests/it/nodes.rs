@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use belfry_core::account::Role;
-use belfry_store::test_support::{self, PostgresProxy, TestDatabase, any_events, options};
+use belfry_store::test::{self, PostgresProxy, TestDatabase, any_events, options};
 use belfry_store::{Account, NewToken, Options, Store, StoreError};
 
 use super::cases::rulesets::{save_rule, with_rule};
@@ -340,7 +340,7 @@ async fn a_read_only_postgres_is_not_ready() {
 }
 
 pub(super) async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
-    test_support::connect_postgres(database.url().unwrap()).await
+    test::connect_postgres(database.url().unwrap()).await
 }
 
 /// Without notifications a node must read from the database, because its cache may be stale.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use belfry_core::rules::{NewRule, NewRuleLimits, RuleKind, RuleLimits, RulePosition, RuleScope};
-use belfry_store::test_support::{TestDatabase, any_events, execute_sql};
+use belfry_store::test::{TestDatabase, any_events, execute_sql};
 use belfry_store::{
     Database, NewDelivery, NewToken, RetentionSettings, RuleWriter, Store, StoredRequest,
     SweepOutcome, WriteOutcome,
@@ -95,7 +95,6 @@ async fn insert_during_deletion(
     insert.await.unwrap();
 }
 
-/// Returns the statement that inserts a token with this name.
 fn insert_token_sql(name: &str) -> String {
     format!(
         "insert into tokens (lookup, digest, app_id, scopes, created_at) \

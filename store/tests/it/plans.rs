@@ -4,7 +4,7 @@ use super::cases::deliveries::{NOW, attempt_record, claim, delivery, enqueue};
 use super::cases::receivers::{add_accounts_and_token, add_receiver, pusher};
 use super::cases::{add_alice_and_app, hashed_secret, timestamp, token};
 use super::nodes::connect;
-use belfry_store::test_support::{RecordedStatement, TestDatabase, any_events, execute_sql};
+use belfry_store::test::{RecordedStatement, TestDatabase, any_events, execute_sql};
 use belfry_store::{Database, DeliveryResult};
 use rusqlite::StatementStatus;
 use tokio_postgres::types::ToSql;
@@ -95,7 +95,6 @@ async fn measure_access_cost(database: &TestDatabase) -> u64 {
     cost
 }
 
-/// Returns the cost of one read.
 async fn measure_cost(database: &TestDatabase, sql: &str) -> u64 {
     if let Database::Sqlite(path) = &database.database {
         let connection = rusqlite::Connection::open(path).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_store::test_support::{self, PooledDatabase, any_events, options};
+use belfry_store::test::{self, PooledDatabase, any_events, options};
 use belfry_store::{Database, Options, Store, StoreError};
 
 use super::cases::rulesets::save_rule;
@@ -67,7 +67,7 @@ async fn a_pooler_in_transaction_or_statement_mode_is_rejected() {
         assert!(reason.contains("pool_mode = session"), "{reason}");
 
         // Another client of the pooler gets an unchanged server connection.
-        let client = test_support::connect_postgres(&pooled.url).await;
+        let client = test::connect_postgres(&pooled.url).await;
         for (setting, default) in [("statement_timeout", "0"), ("lock_timeout", "0")] {
             let rows = client.simple_query(&format!("show {setting}")).await.unwrap();
             let value = rows.iter().find_map(|message| match message {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use belfry_store::test_support::{TestDatabase, options};
+use belfry_store::test::{TestDatabase, options};
 use belfry_store::{Database, Store};
 use jiff::Timestamp;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use belfry_store::test_support::{TlsPostgres, options};
+use belfry_store::test::{TlsPostgres, options};
 use belfry_store::{Database, Options, Store, StoreError};
 use jiff::Timestamp;
 use test_engines::free_port;

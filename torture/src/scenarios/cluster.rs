@@ -54,7 +54,6 @@ enum ClusterEvent {
     FailOver,
 }
 
-/// The requests from one address.
 struct RequestSeries {
     address: String,
     admitted: usize,
@@ -146,7 +145,6 @@ fn cause_event(
     Ok(new_primary)
 }
 
-/// Checks the counts of a round.
 fn verify_counts(
     run: &mut Run,
     cluster: &RedisCluster,
@@ -204,7 +202,6 @@ fn count_local_decisions(nodes: &[Node]) -> Result<u64> {
     Ok(sum)
 }
 
-/// Returns the keys of account counters.
 fn list_account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
     let mut keys = Vec::new();
     for primary in cluster.primaries()? {
@@ -246,7 +243,6 @@ fn wait_until_redis_is_used(node: &Node) -> Result<()> {
     }
 }
 
-/// The load of one round.
 struct RoundLoad {
     round: u32,
     token: String,

@@ -57,7 +57,6 @@ pub(crate) fn redeem_once(run: &mut Run) -> Result<()> {
     Ok(())
 }
 
-/// Sends the request from all clients concurrently.
 fn redeem_concurrently(clients: &[Client], request: &Request) -> Result<Vec<Response>> {
     let barrier = Barrier::new(clients.len());
     thread::scope(|scope| {

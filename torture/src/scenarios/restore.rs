@@ -15,9 +15,7 @@ use crate::client::{Client, Request};
 use crate::node::Node;
 use crate::outcome::Run;
 
-/// Number of accounts in the backup.
 const ACCOUNTS: usize = 4;
-/// Number of rules of each account.
 const RULES: usize = 20;
 /// The size of a rule's pattern, in bytes. The patterns total 3 MB, so that a restore takes
 /// much longer than starting its process.

@@ -16,7 +16,6 @@ impl Rule {
 }
 
 impl RuleState {
-    /// Returns the state of the rule with this id in a list.
     fn find(list: &[Value], id: &str) -> Self {
         let rule = list.iter().find(|rule| rule["rule_id"] == id);
         match rule.and_then(|rule| rule["pattern"].as_str()) {
@@ -52,7 +51,6 @@ impl Worker {
         Ok(())
     }
 
-    /// Rechecks the tokens of earlier checks.
     pub(crate) fn verify_checked_tokens(&mut self) -> Result<()> {
         for token in std::mem::take(&mut self.checked_tokens) {
             self.verify_token(&token)?;

@@ -25,16 +25,13 @@ pub(super) struct Comparison {
     pub restarts_processes: bool,
 }
 
-/// The server that Belfry is compared with.
 #[derive(Clone, Copy)]
 pub(super) enum Reference {
     /// A bare axum server that returns the same response.
     Bare,
-    /// Belfry with a different setup.
     Belfry(Setup),
 }
 
-/// The result of one load.
 struct LoadResult {
     per_second: f64,
     /// CPU time of the server for each request; hardly affected by other work on the machine.

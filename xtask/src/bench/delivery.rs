@@ -24,7 +24,6 @@ const DEVICES: f64 = 10_000.0;
 /// The number of messages that the other implementations send in a round.
 const OTHER_MESSAGES: &str = "3000";
 
-/// Rounds of each measurement.
 const ROUNDS: u32 = 3;
 
 const PYWEBPUSH: &str = "pywebpush==2.5.0";
@@ -121,7 +120,6 @@ fn run_sender(command: &mut Command, origin: &str) -> Result<f64, Box<dyn Error>
     Ok(rate.map_err(|_| format!("messages cannot be sent: {error}"))?)
 }
 
-/// The times of an event.
 struct EventTimes {
     /// Until the response of `notify`.
     request: Duration,

@@ -1,6 +1,5 @@
 //! The lines of the table: figures and their performance targets.
 
-/// A performance target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Target {
     AtLeast(f64),

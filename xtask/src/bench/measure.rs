@@ -16,7 +16,6 @@ use super::setup::{Setup, belfry_command};
 use super::{Bench, delivery};
 use crate::cargo;
 
-/// A row of the table.
 pub(super) struct Row {
     pub name: &'static str,
     pub kind: RowKind,
@@ -24,9 +23,7 @@ pub(super) struct Row {
     pub target: Option<Target>,
 }
 
-/// The quantity that a row measures.
 pub(super) enum RowKind {
-    /// Throughput relative to a reference.
     Throughput(Comparison),
     /// Cost of messages from the queue to the push service, and the time that one event takes.
     Delivery(Setup),
@@ -39,7 +36,6 @@ pub(super) enum RowKind {
 }
 
 impl Row {
-    /// Measures the row.
     pub(super) fn measure(&self, bench: &Bench) -> Result<Vec<ReportLine>, Box<dyn Error>> {
         let (unit, settings, measure): (_, _, fn(&Path, &str) -> io::Result<f64>) = match &self.kind
         {

@@ -25,7 +25,6 @@ const APPLICATION_SERVICE: &str = "[[application_services]]\n\
     sender_localpart = \"bench0\"\n\
     namespaces.users = [{ regex = \"@.*\" }]\n";
 
-/// The application service of [`APPLICATION_SERVICE`], and delivery to this machine.
 const DELIVERY: &str = "[[application_services]]\n\
     id = \"bench\"\n\
     as_token = \"bench-service\"\n\
@@ -35,7 +34,6 @@ const DELIVERY: &str = "[[application_services]]\n\
     contact = \"mailto:ops@ring.example\"\n\
     allowed_networks = [\"127.0.0.0/8\"]\n";
 
-/// Members of the room in the evaluation row.
 const MEMBERS: u32 = 10_000;
 
 const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
@@ -51,7 +49,6 @@ const DEFAULT_SETUP: Setup = Setup {
     prepare: |_| Ok(Request::default()),
 };
 
-/// Reads all push rules of one account.
 const READ_RULES: Setup =
     Setup { prepare: |belfry| prepare_rules_request(belfry, ""), ..DEFAULT_SETUP };
 

@@ -27,7 +27,6 @@ pub(super) struct Setup {
     pub has_rules: bool,
     /// True if rate limits are counted in Redis.
     pub uses_redis: bool,
-    /// Prepares the running server and returns the request.
     pub prepare: fn(&RunningBelfry) -> io::Result<Request>,
 }
 
@@ -168,7 +167,6 @@ impl RunningBelfry<'_> {
         Err(io::Error::other(format!("belfry {}: {error}", arguments.join(" "))))
     }
 
-    /// Sends a request.
     pub(super) fn send(&self, request: &Request) -> io::Result<Response> {
         request.send(self.server.address)
     }

@@ -10,12 +10,9 @@ use test_engines::programs;
 /// Number of threads that send requests, each with separate Lua state.
 pub(super) const THREADS: u32 = 2;
 
-/// The figures that wrk reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Report {
-    /// Requests with a response.
     pub requests: f64,
-    /// Requests with a response per second.
     pub per_second: f64,
     /// Responses with a status of 400 or above.
     pub error_responses: u64,
@@ -23,7 +20,6 @@ pub(super) struct Report {
     pub unanswered_requests: u64,
 }
 
-/// Loads the server with the script and returns the report.
 pub(super) fn run_load(
     address: SocketAddr,
     script: &Path,

@@ -25,16 +25,13 @@ type Module = Vec<String>;
 struct Cycle {
     parent: Module,
     members: BTreeSet<String>,
-    /// The imports between the members.
     imports: Vec<Import>,
 }
 
-/// An import of one sibling by another.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Import {
     from: String,
     to: String,
-    /// The importing module: `from` or a descendant.
     module: Module,
     line: usize,
 }
@@ -229,7 +226,6 @@ mod tests {
         name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// The names and contents of files.
     type Files<'a> = &'a [(&'a str, &'a str)];
 
     fn cycle_titles(files: Files<'_>) -> Vec<String> {

@@ -116,7 +116,6 @@ const SYSTEM_SCHEMES: [&str; 110] = [
     "x-man-page",
 ];
 
-/// The beginnings of further such schemes.
 const SYSTEM_SCHEME_PREFIXES: [&str; 7] =
     ["chrome", "com.apple.", "itms", "microsoft-", "moz-", "ms-", "x-apple"];
 

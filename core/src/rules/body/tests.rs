@@ -203,7 +203,6 @@ fn any_condition() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Adds unknown members to the generated objects.
 fn with_unknown_members(object: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let extra = prop::collection::btree_map("x-.*", any_json(), 0..3);
     (object, extra).prop_map(|(mut object, extra)| {

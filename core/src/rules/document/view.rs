@@ -6,7 +6,6 @@ use super::{RuleDocument, no_such_rule};
 use crate::rules::{Rule, RuleError, RuleKind, RuleScope, Ruleset, User, builtin};
 
 impl RuleDocument {
-    /// Returns a user rule or a built-in rule.
     pub fn rule(
         &self,
         kind: RuleKind,
@@ -32,7 +31,6 @@ impl RuleDocument {
         master.into_iter().chain(user_rules).chain(builtin_rules).collect()
     }
 
-    /// Returns all rules of the scope.
     pub fn ruleset(&self, user: User<'_>) -> Ruleset<Cow<'_, Rule>> {
         Ruleset::from_fn(|kind| self.rules(kind, user))
     }

@@ -85,7 +85,6 @@ impl BuiltinOverrides {
         (candidates != 0).then_some(candidates.trailing_zeros() as usize)
     }
 
-    /// Returns the actions of the rule at an index.
     pub(crate) fn actions(&self, index: usize) -> &[Action] {
         self.changed_actions(index).unwrap_or(&BUILTIN_RULES[index].compiled_rule.actions)
     }

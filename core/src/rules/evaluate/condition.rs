@@ -21,7 +21,6 @@ pub(crate) struct ConditionContext<'a> {
     pub(crate) room: &'a Room,
     pub(crate) user: &'a UserNames,
     pub(crate) member: Member<'a>,
-    /// Time of the evaluation.
     pub(crate) now: Timestamp,
     pub(crate) work: &'a UserWorkBudget,
 }
@@ -53,21 +52,28 @@ impl UserNames {
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledCondition {
     /// A string property of the event matches a pattern as a whole.
-    WholeValue { path: PropertyPath, pattern: TextPattern },
+    WholeValue {
+        path: PropertyPath,
+        pattern: TextPattern,
+    },
     /// The message text matches a pattern at word boundaries.
     BodyWord(TextPattern),
     /// The message text contains the user's display name.
     DisplayName,
-    /// The room's member count is in a range.
     MemberCount(MemberCountRange),
     /// The sender's power level is high enough for this notification key.
     SenderPermission(Box<str>),
-    /// A property is exactly this value.
-    PropertyIs { path: PropertyPath, value: Scalar },
-    /// An array contains exactly this value.
-    PropertyContains { path: PropertyPath, value: Scalar },
-    /// An array contains the user's id.
-    PropertyContainsUserId { path: PropertyPath },
+    PropertyIs {
+        path: PropertyPath,
+        value: Scalar,
+    },
+    PropertyContains {
+        path: PropertyPath,
+        value: Scalar,
+    },
+    PropertyContainsUserId {
+        path: PropertyPath,
+    },
     /// The local time is in one of the schedule's intervals.
     Time(Schedule),
     /// A condition that is never met, such as one of an unknown kind.
@@ -84,7 +90,6 @@ pub(crate) enum TextPattern {
 }
 
 impl TextPattern {
-    /// Returns the pattern for a user.
     fn resolve<'a>(&'a self, user: &'a UserNames) -> &'a GlobPattern {
         match self {
             Self::Fixed(pattern) => pattern,
@@ -113,7 +118,6 @@ pub(crate) fn effective_conditions(kind: RuleKind, rule: &Rule) -> Vec<Condition
 }
 
 impl CompiledCondition {
-    /// Compiles a condition of a user rule.
     pub(crate) fn new(condition: &ConditionKind) -> Self {
         match condition {
             ConditionKind::EventMatch { key, pattern } => {

@@ -11,7 +11,6 @@ use crate::rules::{Action, Effect, RuleKind, RuleRef, RuleScope, TweakValue};
 /// The rule that matched an event, if any, and its actions.
 #[derive(Debug, Clone, Copy)]
 pub struct PushEvaluation<'a> {
-    /// The rule that matched.
     pub rule: Option<RuleName<'a>>,
     all_actions: &'a [Action],
 }
@@ -103,7 +102,6 @@ impl Serialize for PushEvaluation<'_> {
     }
 }
 
-/// Returns the tweaks that these actions set.
 pub(crate) fn collect_tweaks<'a>(
     actions: impl Iterator<Item = &'a Action>,
 ) -> BTreeMap<&'a str, TweakValue> {

@@ -10,7 +10,6 @@ use serde_json::Value;
 pub struct Room {
     /// Number of joined members.
     pub member_count: Option<u64>,
-    /// The power levels that concern notifications.
     pub power_levels: Option<PowerLevels>,
     /// The creators, who have unlimited power. Empty in rooms before version 12, where the creator
     /// has a power level like other users.
@@ -23,7 +22,6 @@ pub struct Room {
 pub struct PowerLevels {
     /// The levels of users whose level is not the default.
     pub users: BTreeMap<String, PowerLevel>,
-    /// The level of all other users.
     pub users_default: PowerLevel,
     /// The level required to send a notification, by its key (`room` for `@room`).
     pub notifications: BTreeMap<String, PowerLevel>,
@@ -51,7 +49,6 @@ impl PowerLevels {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }
 
-    /// Returns the level required for a notification key.
     pub fn required_level(&self, key: &str) -> PowerLevel {
         self.notifications.get(key).copied().unwrap_or(DEFAULT_REQUIRED_LEVEL)
     }

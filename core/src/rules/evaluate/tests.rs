@@ -107,7 +107,6 @@ impl<'a> Scenario<'a> {
         json!(explanation)
     }
 
-    /// Returns the id of the rule that matches.
     fn matching_rule_id(&self, event: &Value) -> Option<String> {
         Some(self.explain(event)["rule"]["rule_id"].as_str()?.to_owned())
     }

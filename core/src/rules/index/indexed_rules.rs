@@ -60,7 +60,6 @@ impl IndexedRules {
         size_of_val(self) + size_of_val(&*self.keys) + override_bytes + rule_bytes.sum::<usize>()
     }
 
-    /// Returns the position of the first user rule that matches.
     pub(super) fn first_matching_rule(
         &self,
         keys: &EventKeys,

@@ -137,9 +137,7 @@ impl IndexKey {
     }
 }
 
-/// All keys of an event.
 pub(in crate::rules) struct EventKeys {
-    /// The keys in ascending order.
     keys: Vec<IndexKey>,
     /// One flag per key modulo `FILTER_LENGTH`; excludes most absent keys without a binary search.
     filter: Vec<bool>,

@@ -42,7 +42,6 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.slots.len()
     }

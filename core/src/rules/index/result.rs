@@ -7,7 +7,6 @@ use crate::json;
 use crate::rules::RuleScope;
 use crate::rules::evaluate::{BUILTIN_RULES, PushEvaluation};
 
-/// The result for each member of a room.
 #[derive(Debug)]
 pub struct RoomEvaluation<'a> {
     pub(super) members: &'a Members<'a>,
@@ -15,16 +14,13 @@ pub struct RoomEvaluation<'a> {
     pub(super) matches: Vec<MemberMatch>,
 }
 
-/// Members with the same result.
 #[derive(Debug)]
 pub struct MemberGroup<'a> {
-    /// The result that the members share.
     pub evaluation: PushEvaluation<'a>,
     /// The members' positions in the list, ascending.
     pub members: Vec<usize>,
 }
 
-/// The rule that matched for a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MemberMatch {
     NoRule,
@@ -38,7 +34,6 @@ pub(super) enum MemberMatch {
 }
 
 impl<'a> RoomEvaluation<'a> {
-    /// Returns the result for the member at this position.
     pub fn get(&self, position: usize) -> Option<PushEvaluation<'a>> {
         let rules = self.members.slots.get(position)?.rules;
         Some(match self.matches[position] {

@@ -17,7 +17,6 @@ use crate::rules::explain::EffectiveRules;
 use crate::rules::work::RequestWorkBudget;
 use crate::rules::{RuleKind, RuleScope};
 
-/// Rule documents by user id.
 type UserDocuments = BTreeMap<&'static str, Vec<RuleDocument>>;
 
 fn any_user_documents() -> impl Strategy<Value = UserDocuments> {

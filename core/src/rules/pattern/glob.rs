@@ -13,7 +13,6 @@ use super::search::{self, Boundary, StepBudget};
 const ANYWHERE: Boundary = Boundary::Anywhere;
 const WHOLE_LINE: (Boundary, Boundary) = (Boundary::Text, Boundary::Text);
 
-/// Matches the whole text.
 pub(super) fn match_whole(glob: &str, text: &str, budget: &mut StepBudget<'_>) -> Option<()> {
     let mut lines = text.split('\n').map(TextLine::new);
     for pattern in glob.split('\n') {
@@ -45,7 +44,6 @@ pub(super) fn match_word(glob: &str, text: &str, budget: &mut StepBudget<'_>) ->
     })
 }
 
-/// Matches one line of a pattern. The match must start and end at these boundaries.
 fn match_line(
     pattern: &str,
     text: &TextLine<'_>,

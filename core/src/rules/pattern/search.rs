@@ -5,11 +5,9 @@ use super::{UserWorkBudget, is_word_byte};
 /// The positions at which a match may start or end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Boundary {
-    /// Any position.
     Anywhere,
     /// Only the start of the text for a match start, and its end for a match end.
     Text,
-    /// Only word boundaries.
     Word,
 }
 

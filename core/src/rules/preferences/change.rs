@@ -10,19 +10,14 @@ use super::super::{
 };
 use super::{Preferences, QuietHours, Setting, Subject, Switch, quiet_hours, subject};
 
-/// A change to one preference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreferenceChange {
-    /// Pauses all notifications.
     Pause {
         /// Time at which the pause ends; `None` if the user has to end it.
         until: Option<Timestamp>,
     },
-    /// Ends the pause.
     Resume,
-    /// Sets the quiet hours and enables them.
     SetQuietHours {
-        /// The new quiet hours.
         quiet_hours: QuietHours,
         /// The setting that was shown; empty if there was none.
         displayed_setting: String,
@@ -33,14 +28,12 @@ pub enum PreferenceChange {
     SetKeyword {
         /// A new keyword, or the rule of an existing one.
         target: KeywordTarget,
-        /// The effect on messages with the keyword.
         effect: Effect,
     },
     /// Removes the keyword with this rule id, if there is one.
     RemoveKeyword(String),
     /// Sets the effect for a person or a room.
     SetSubject {
-        /// The person or room.
         subject: Subject,
         /// The chosen effect on messages from the person or in the room.
         choice: SubjectChoice,
@@ -57,16 +50,12 @@ pub enum PreferenceChange {
     RemoveRule(RuleKind, String),
 }
 
-/// The keyword that is changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeywordTarget {
     /// A word. An existing keyword or muted word with this text is changed.
     Word(String),
-    /// The keyword of a rule.
     Rule {
-        /// The rule id.
         id: String,
-        /// The setting that was shown.
         displayed_setting: String,
     },
 }
@@ -309,7 +298,6 @@ fn put_rule(
     put_rule_at(document, kind, (id, rule), RulePosition::default(), limits)
 }
 
-/// Stores a rule at a position and enables it.
 fn put_rule_at(
     document: &mut RuleDocument,
     kind: RuleKind,
@@ -322,7 +310,6 @@ fn put_rule_at(
     document.set_enabled(kind, id.as_str(), true)
 }
 
-/// Removes the override rules that silence a room.
 fn remove_override_mutes(document: &mut RuleDocument, subject: &Subject) -> Result<(), RuleError> {
     let Subject::Room(room) = subject else { return Ok(()) };
     let kind = RuleKind::Override;

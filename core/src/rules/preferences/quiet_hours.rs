@@ -25,14 +25,12 @@ const KINDS: [RuleKind; 2] = [RuleKind::Override, RuleKind::Underride];
 /// Quiet hours as the notifications page shows and sets them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuietHours {
-    /// The days on which the period starts.
     pub days: WeekdaySet,
     /// The first minute of the period.
     pub start: TimeOfDay,
     /// The first minute after the period. If it is not after `start`, the period ends on the next
     /// day.
     pub end: TimeOfDay,
-    /// The name of the time zone.
     pub time_zone: String,
     /// The messages that still notify.
     pub level: QuietLevel,
@@ -63,7 +61,6 @@ pub const DAY_FIELDS: [(Weekday, &str); 7] = [
     (Weekday::Sunday, "sunday"),
 ];
 
-/// The stored rule of the quiet hours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuietHoursPreference {
     /// The quiet hours; `None` if a client has set times that do not form one period.

@@ -4,7 +4,6 @@ use super::PreferenceError;
 use crate::percent;
 use crate::rules::{ConditionKind, Effect, MAX_ID_BYTES, Rule, RuleKind};
 
-/// A person or a room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// A person, by user id: `@alice:example.org`.
@@ -13,7 +12,6 @@ pub enum Subject {
     Room(String),
 }
 
-/// The prefix of the matrix.to links that clients copy.
 const LINK_PREFIX: &str = "https://matrix.to/#/";
 
 /// Length of the hash in a room id. Since room version 12, room ids are hashes without a server.

@@ -17,12 +17,9 @@ pub struct Schedule {
     intervals: Box<[(WeekdaySet, TimeRange)]>,
 }
 
-/// A day of the week and a time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalTime {
-    /// The day.
     pub day: Weekday,
-    /// The minute of the day.
     pub time_of_day: TimeOfDay,
 }
 

@@ -93,7 +93,6 @@ impl<'a> AccountSelector<'a> {
     }
 }
 
-/// Finds the account that an argument selects.
 pub(in crate::cli) async fn find_account(
     store: &Store,
     config: &Config,

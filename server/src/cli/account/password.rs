@@ -21,7 +21,6 @@ pub(super) async fn read_or_generate_password<'a>(
     Ok((hash, (!from_stdin).then_some(password)))
 }
 
-/// Prints the password, if it was generated.
 pub(super) fn print_password(generated_password: Option<Secret>) -> Result<(), CliError> {
     if let Some(password) = generated_password {
         writeln!(stdout(), "password: {}", password.reveal())?;

@@ -32,7 +32,6 @@ pub(super) async fn check(config: &Config, report: &mut Report) {
     }
 }
 
-/// Checks that the sealing key can be read and opens the VAPID keys.
 fn check_sealing_key(path: &Path, is_sqlite: bool, keys: &[VapidKeyUse], report: &mut Report) {
     let name = path.display();
     let sealing_key = match SealingKey::read(path) {

@@ -8,7 +8,6 @@ use strum::IntoStaticStr;
 use crate::cli::output::{format_json_line, print};
 use crate::escape::escape;
 
-/// Status of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(super) enum CheckStatus {
@@ -20,7 +19,6 @@ pub(super) enum CheckStatus {
     Skipped,
 }
 
-/// The name of a check.
 type CheckName = &'static str;
 
 /// The result of one check, with advice.
@@ -72,7 +70,6 @@ impl Report {
         self.0.iter().filter(|finding| finding.status == CheckStatus::Failed).count()
     }
 
-    /// Prints one line for each finding.
     pub(super) fn print(&self, as_json: bool) -> io::Result<()> {
         let lines = self.0.iter().map(|Finding { check, status, message, fix }| {
             let status: &'static str = status.into();

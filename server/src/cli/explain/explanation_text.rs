@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::escape::escape;
 
-/// The text of an explanation.
 pub(super) struct ExplanationText<'a> {
     pub(super) explanation: &'a Explanation<'a>,
     /// The state of the account; a disabled one is never notified.

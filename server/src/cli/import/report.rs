@@ -51,7 +51,6 @@ impl Report {
         Ok(())
     }
 
-    /// Adds the number of accounts added so far to an error.
     pub(super) fn interruption_error(
         &self,
         error: &(dyn std::error::Error + Send + Sync),

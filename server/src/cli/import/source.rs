@@ -21,7 +21,6 @@ const MAX_PIPE_BYTES: u64 = 256 * 1024 * 1024;
 /// Maximum number of messages about invalid lines.
 const MAX_MESSAGES: u64 = 20;
 
-/// A file of accounts.
 pub(super) struct AccountSource {
     name: String,
     reader: Box<dyn SeekRead>,
@@ -89,7 +88,6 @@ impl AccountSource {
     }
 }
 
-/// Reads a pipe into memory.
 fn read_pipe(pipe: impl Read) -> io::Result<Cursor<Vec<u8>>> {
     let mut bytes = Vec::new();
     pipe.take(MAX_PIPE_BYTES + 1).read_to_end(&mut bytes)?;
@@ -100,11 +98,9 @@ fn read_pipe(pipe: impl Read) -> io::Result<Cursor<Vec<u8>>> {
     Ok(Cursor::new(bytes))
 }
 
-/// Reads the accounts from the lines of a file.
 pub(super) struct AccountLines<'a> {
     source: &'a mut AccountSource,
     parser: AccountFileReader,
-    /// The current line.
     bytes: Vec<u8>,
 }
 
@@ -133,7 +129,6 @@ impl AccountLines<'_> {
         }
     }
 
-    /// Returns the number of the current line.
     pub(super) fn number(&self) -> u64 {
         self.parser.line_number()
     }

@@ -19,7 +19,6 @@ pub(in crate::cli) struct Table {
     widths: Vec<usize>,
 }
 
-/// Output format of rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Json,

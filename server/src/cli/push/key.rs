@@ -94,8 +94,7 @@ async fn remove_receivers(
         let page = store.listed_receivers(None, last_row, PAGE_LEN, now).await?;
         let Some(last) = page.last() else { return Ok(count) };
         last_row = Some((last.receiver.account_id, last.receiver.id));
-        for Receiver { account_id, id, vapid_key, .. } in page.iter().map(|row| &row.receiver)
-        {
+        for Receiver { account_id, id, vapid_key, .. } in page.iter().map(|row| &row.receiver) {
             if vapid_key.as_ref().is_some_and(|key| vapid_keys.contains(key)) {
                 let events = command_events(now, AuditKind::ReceiverRemove);
                 store.delete_receiver(&events, *account_id, *id).await?;

@@ -1,7 +1,7 @@
 //! `belfry push list`
 
 use belfry_core::push::receiver::ReceiverDocument;
-use belfry_store::{ListedReceiver, Store, Receiver};
+use belfry_store::{ListedReceiver, Receiver, Store};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};

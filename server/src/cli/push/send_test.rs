@@ -9,9 +9,7 @@ use belfry_delivery::sealed::open_secrets;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::duration;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{
-    DeliveryOutcome, ListedReceiver, LoggedDelivery, Store, StoreError, Receiver,
-};
+use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery, Receiver, Store, StoreError};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -176,8 +174,10 @@ impl TestState {
             return "not delivered: the account was deleted".to_owned();
         };
         let LoggedDelivery { attempts, outcome, due_at, .. } = delivery;
-        let advice =
-            delivery.error.as_ref().and_then(|error| advise_on_error(error, row.receiver.protocol()));
+        let advice = delivery
+            .error
+            .as_ref()
+            .and_then(|error| advise_on_error(error, row.receiver.protocol()));
         let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
         let error = delivery.error.as_ref().map(ToString::to_string);
         let error = error.as_deref();

@@ -26,7 +26,6 @@ pub(super) async fn reset_watchdog(service: HttpService) {
     }
 }
 
-/// Sends states to the service manager.
 pub(super) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::warn!(%error, "cannot notify the service manager");

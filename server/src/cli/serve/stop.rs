@@ -12,9 +12,7 @@ use crate::cli::CliError;
 /// The status while requests in flight are finished, for the service manager.
 const DRAINING_STATUS: NotifyState<'_> = NotifyState::Status("finishing requests in flight");
 
-/// SIGTERM and SIGINT.
 pub(super) struct StopSignals {
-    /// Cancelled at the first signal.
     pub(super) stop: CancellationToken,
     /// Cancelled before `stop` if the first signal is SIGINT.
     interrupt: CancellationToken,

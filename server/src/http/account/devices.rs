@@ -21,7 +21,6 @@ use crate::http::respond::{redirect_with_notice, render_large_page, respond, wit
 use crate::pages::{self, AccountSection, DevicesPage, ListedDelivery, Notice, device_test_text};
 use crate::paths::{ACCOUNT_DEVICES, with_language};
 
-/// Number of deliveries on the page.
 const MAX_DELIVERIES: i64 = 20;
 
 /// `GET /oauth/account/devices`: redirects to the sign-in page unless the browser is signed in.

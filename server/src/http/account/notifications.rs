@@ -132,7 +132,6 @@ async fn redirect_to_part(
     redirect(session, &view.path_after_change(part, notice))
 }
 
-/// Loads the rulesets of the signed-in user.
 pub(super) async fn load_rulesets(
     session: &BrowserSession,
     account: &Account,

@@ -23,7 +23,6 @@ pub(crate) fn validate_sign_up(
     sign_up.validate(|name| state.application_services.is_reserved(name, state.server_name()))
 }
 
-/// Creates an account from validated fields.
 pub(crate) async fn create_account(
     state: &AppState,
     audit: &RequestAudit,

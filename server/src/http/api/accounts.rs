@@ -138,7 +138,6 @@ fn credential_account_entity(state: &AppState, account: &Account) -> Value {
     entity
 }
 
-/// The name of the admin role.
 const ADMIN_ROLE: &str = "Admin";
 
 /// Mastodon's 20 permissions, as bits.

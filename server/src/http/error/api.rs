@@ -104,7 +104,6 @@ impl IntoResponse for ApiError {
 }
 
 impl ApiError {
-    /// Returns the error for an invalid app registration, localised.
     pub(crate) fn invalid_app(
         errors: &ValidationErrors<AppRegistrationError>,
         language: Language,
@@ -112,7 +111,6 @@ impl ApiError {
         Self::Invalid(errors.localize(language), None)
     }
 
-    /// Returns the error for an unknown admin action.
     pub(crate) fn unknown_action() -> Self {
         Self::Invalid("Validation failed: Type is not included in the list".to_owned(), None)
     }

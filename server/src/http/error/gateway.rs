@@ -33,7 +33,6 @@ pub(crate) enum GatewayError {
     Token(#[from] TokenError),
     #[error("The access token belongs to an app; this request requires the token of a user")]
     AppToken,
-    /// The scopes that the token lacks.
     #[error("This action is outside the authorized scopes")]
     MissingScopes(Scopes),
     #[error(transparent)]

@@ -23,7 +23,6 @@ use crate::auth::tokens::IssueError;
 use crate::evaluation::pool::EvaluationError;
 use crate::http::json::Json;
 
-/// An error of an endpoint for Matrix clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MatrixError {
     #[error(transparent)]
@@ -104,7 +103,6 @@ pub(crate) enum MatrixError {
 }
 
 impl MatrixError {
-    /// Returns the HTTP status and the Matrix error code.
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::MissingSlash => (StatusCode::NOT_FOUND, "M_UNRECOGNIZED"),

@@ -26,7 +26,6 @@ pub(crate) enum OAuthApiError {
     /// exists.
     #[error("{reason}")]
     Undisclosed { error: OAuthError, reason: &'static str, app: Option<i64> },
-    /// A code cannot be redeemed.
     #[error(transparent)]
     Code(#[from] CodeError),
     #[error(transparent)]

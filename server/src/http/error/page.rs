@@ -14,7 +14,6 @@ use crate::auth::authentication::AuthenticationError;
 use crate::evaluation::pool::EvaluationError;
 use crate::pages::{AccountSection, ErrorCause, Notice, RejectionReason, SecurityFormError};
 
-/// An error that a person sees as a page.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// An OAuth error that cannot be sent to a redirect URI.
@@ -26,7 +25,6 @@ pub(crate) enum PageError {
     /// The form may come from another site: its CSRF token or origin is wrong.
     #[error("The form does not come from a page of this server")]
     ForgedForm,
-    /// The operator has closed registration.
     #[error("Registration is closed on this server")]
     RegistrationClosed,
     /// No account is signed in. The browser is redirected to the sign-in page, and from there back
@@ -49,7 +47,6 @@ impl PageError {
         }
     }
 
-    /// Returns the cause that the page explains.
     pub(crate) fn cause(&self) -> ErrorCause {
         match self {
             Self::OAuth(error) => ErrorCause::OAuth(error.clone()),

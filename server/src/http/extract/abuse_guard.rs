@@ -27,7 +27,6 @@ pub struct AbuseGuard {
     network: Network,
     /// The request, which the rate limits have counted.
     request: (Method, Uri),
-    /// Records the audit events of the request.
     pub(crate) audit: RequestAudit,
     /// Receives the decision for the response headers.
     decision_slot: GuardDecisionSlot,
@@ -37,7 +36,6 @@ pub struct AbuseGuard {
 }
 
 impl AbuseGuard {
-    /// Creates a guard for a client at `address`.
     pub fn new(state: Arc<AppState>, address: IpAddr) -> Self {
         let audit = RequestAudit::new(state, address);
         Self::from_audit(audit, (Method::GET, Uri::default()), GuardDecisionSlot::default())
@@ -67,7 +65,6 @@ impl AbuseGuard {
         self.apply_limits(app, &limits, CountMode::Peek, &buckets).await
     }
 
-    /// Counts a wrong client secret, or an unknown client.
     pub async fn count_wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
         let limits = self.state.limits.active();
         let buckets = limits.abuse.client_secret_buckets(self.network, client_id);
@@ -88,7 +85,6 @@ impl AbuseGuard {
         self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
 
-    /// Counts a test that a user sends to a device.
     pub async fn count_device_test(&self, account_id: i64) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
         let buckets = limits.abuse.device_test_buckets(account_id);
@@ -214,7 +210,6 @@ impl GuardDecisionSlot {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
     }
 
-    /// Removes and returns the decision.
     pub(crate) fn take(&self) -> Option<RateLimitDecision> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -37,7 +37,6 @@ impl FromRequestParts<Arc<AppState>> for Admin {
 }
 
 impl Admin {
-    /// Requires that the token has a scope that covers this one.
     pub(crate) fn require_scope(&self, scope: Scope) -> Result<(), ApiError> {
         self.bearer.require_scope(&[scope])
     }

@@ -19,7 +19,6 @@ use crate::log::request_context::RequestContext;
 #[derive(Clone)]
 pub(crate) struct RequestAudit {
     pub(crate) state: Arc<AppState>,
-    /// The client's address.
     pub(crate) address: IpAddr,
     request_id: RequestId,
     origin: AuditOrigin,

@@ -18,7 +18,6 @@ use crate::http::extract::client::{Client, Credential};
 /// A valid access token. Handlers that extract it reject requests without one.
 pub(crate) struct Bearer {
     pub(crate) token: Arc<StoredToken>,
-    /// The token's lookup key.
     pub(crate) lookup_key: LookupKey,
     /// The token as the client sent it.
     pub(crate) secret: Secret,
@@ -54,13 +53,11 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
 }
 
 impl Bearer {
-    /// Requires at least one of `sufficient_scopes`.
     pub(crate) fn require_scope(&self, sufficient_scopes: &[Scope]) -> Result<(), ApiError> {
         let is_allowed = sufficient_scopes.iter().any(|scope| self.token.scopes.allows(*scope));
         if is_allowed { Ok(()) } else { Err(ApiError::OutsideScopes(sufficient_scopes.to_vec())) }
     }
 
-    /// Requires a user's token.
     pub(crate) fn require_user(&self) -> Result<&TokenAccount, ApiError> {
         self.token.account.as_ref().ok_or(ApiError::UserRequired)
     }

@@ -11,7 +11,6 @@ use tokio::time::timeout;
 use crate::app::AppState;
 use crate::http::error::CommonError;
 
-/// The complete body of a request.
 pub(crate) struct FullBody(pub(crate) Bytes);
 
 impl FromRequest<Arc<AppState>> for FullBody {
@@ -23,7 +22,6 @@ impl FromRequest<Arc<AppState>> for FullBody {
 }
 
 impl FullBody {
-    /// Reads a body of at most this many bytes.
     pub(crate) async fn read_at_most(
         max_bytes: usize,
         request: Request,

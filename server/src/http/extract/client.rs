@@ -35,10 +35,8 @@ pub(crate) const FORWARDING_HEADERS: [&str; 6] = [
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// The client of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    /// Time of the request.
     pub(crate) now: Timestamp,
     /// The peer's address; behind a trusted proxy, the address that it forwards.
     pub(crate) address: IpAddr,
@@ -50,11 +48,9 @@ pub(crate) struct Client {
 pub(crate) enum Credential {
     /// No token.
     Missing,
-    /// More than one token.
     MultipleTokens,
     /// A malformed token, or one that is not in the database.
     Unknown,
-    /// The token of this application service.
     ApplicationService(Arc<ApplicationService>),
     /// An issued token, which may be revoked or expired.
     Token(HashedSecret, Arc<StoredToken>),
@@ -209,7 +205,6 @@ fn extract_token(
     bearer::extract_token(authorization, parameters.map(|(_, value)| value.as_str()))
 }
 
-/// Looks up a token in the cache and the database.
 pub(crate) async fn look_up_token(state: &AppState, secret: HashedSecret) -> Credential {
     match state.store.token(secret).await {
         Ok(Some(token)) => Credential::Token(secret, token),

@@ -6,17 +6,14 @@ use belfry_core::secret::SplitToken;
 
 use crate::config::BaseUrl;
 
-/// A cookie of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cookie {
-    /// Identifies the browser and its session.
     Browser,
     /// A flag of browsers that have signed in and not signed out. [`Self::Browser`] alone does not
     /// show that a session has ended, because browsers without a session have it too.
     SignedIn,
     /// The authorization code that the out-of-band page shows.
     Code,
-    /// The language chosen on a page.
     Language,
 }
 

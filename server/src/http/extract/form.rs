@@ -89,7 +89,6 @@ async fn read_fields_as(
     }
 }
 
-/// The fields of a query string.
 pub(crate) struct Query(pub(crate) Pairs);
 
 impl<S: Sync> FromRequestParts<S> for Query {
@@ -100,11 +99,9 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// The encoding of form fields in a body.
 #[derive(Debug, PartialEq, Eq)]
 enum FormEncoding {
     UrlEncoded,
-    /// A multipart form with this boundary.
     Multipart(String),
     Json,
 }

@@ -42,7 +42,6 @@ pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap, base_url: &BaseUrl) 
     Language::negotiate(language_parameter(uri), cookie_language, None, accept)
 }
 
-/// Returns the language chosen on a page earlier.
 pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option<Language> {
     Cookie::Language.value(headers, base_url).and_then(Language::from_tag)
 }

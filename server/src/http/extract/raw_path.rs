@@ -9,7 +9,6 @@ use axum::http::request::Parts;
 
 use crate::http::error::CommonError;
 
-/// The raw path of a request.
 pub(crate) struct RawPath {
     uri: Uri,
     route: MatchedPath,

@@ -29,12 +29,10 @@ pub(crate) struct Requester {
     pub(crate) token_key: Option<LookupKey>,
     /// The scopes of the token; `None` for an application service, which needs none.
     scopes: Option<Scopes>,
-    /// Time at which the request was authenticated.
     pub(crate) now: Timestamp,
 }
 
 impl Requester {
-    /// Requires a scope that allows this access.
     pub(crate) fn require_access(&self, access: RuleAccess) -> Result<(), MatrixError> {
         let Some(scopes) = &self.scopes else { return Ok(()) };
         if access.is_granted_by(scopes.iter()) {
@@ -81,7 +79,6 @@ impl FromRequestParts<Arc<AppState>> for RequestingService {
     }
 }
 
-/// The owner of a request's token.
 enum TokenOwner {
     User(Requester),
     Service(Arc<ApplicationService>),

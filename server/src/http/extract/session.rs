@@ -38,11 +38,8 @@ const LAST_USE_INTERVAL_SECONDS: i64 = 60;
 #[expect(clippy::struct_excessive_bools, reason = "they are independent properties of a request")]
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
-    /// Records the audit events of the request.
     pub(crate) audit: RequestAudit,
-    /// The language in the query of the request.
     pub(crate) lang: Option<Language>,
-    /// The notice in the query of the request.
     pub(crate) notice: Option<Notice>,
     /// The page to return to after signing in, in the query of the request.
     pub(crate) return_to: Option<AccountSection>,
@@ -59,15 +56,12 @@ pub(crate) struct BrowserSession {
     /// True if the browser has signed in and not signed out.
     has_signed_in: bool,
     user: Option<SignedInUser>,
-    /// The language chosen on a page earlier.
     chosen_language: Option<Language>,
     accept_language: Option<String>,
-    /// The beginning of the links that choose a language.
     language_link: String,
     browser: UserAgent,
 }
 
-/// The user of a session.
 struct SignedInUser {
     account: Account,
     language: Option<Language>,
@@ -120,7 +114,6 @@ impl BrowserSession {
         self.cookie.hashed_secret()
     }
 
-    /// Returns the signed-in account.
     pub(crate) fn account(&self) -> Option<&Account> {
         self.user.as_ref().map(|user| &user.account)
     }

@@ -49,7 +49,6 @@ pub(crate) enum RateLimiting {
 /// The pattern of requests without a route.
 pub(crate) const UNMATCHED: &str = "unmatched";
 
-/// The route of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
     pub(crate) area: Area,
@@ -77,7 +76,6 @@ impl Route {
     }
 }
 
-/// Serves a request with the policies of its area.
 pub(crate) async fn serve(
     route: Route,
     state: &AppState,
@@ -97,7 +95,6 @@ pub(crate) fn reject(route: Route, state: &AppState, error: &CommonError) -> Res
     with_area_headers(route, state, error.to_response(route.area.error_format))
 }
 
-/// Adds the headers that every response of an area has.
 fn with_area_headers(route: Route, state: &AppState, mut response: Response) -> Response {
     let headers = response.headers_mut();
     route.area.cors.write_headers(headers);

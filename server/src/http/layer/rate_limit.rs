@@ -20,7 +20,6 @@ use crate::http::error::LimitExceeded;
 use crate::http::extract::client::{self, Client, Credential};
 use crate::limits::ActiveLimits;
 
-/// The parts of a request that limits depend on.
 pub(crate) struct LimitedRequest<'a> {
     pub(crate) method: &'a str,
     /// The path, percent-encoded or not. For a gateway check, it may include the query.

@@ -28,7 +28,6 @@ use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
 use crate::http::json::Json;
 
-/// `GET capabilities`
 pub(crate) async fn capabilities(
     State(state): State<Arc<AppState>>,
     _requester: Requester,
@@ -50,9 +49,7 @@ pub(crate) async fn list_pushers(
     requester.require_access(RuleAccess::Read)?;
     let receivers = state.store.receivers(requester.account_id, requester.now).await?;
     let to_json = |receiver: &Receiver| match &receiver.document {
-        ReceiverDocument::Pusher(pusher) => {
-            Some(pusher.to_json(receiver.pending_ack.is_none()))
-        }
+        ReceiverDocument::Pusher(pusher) => Some(pusher.to_json(receiver.pending_ack.is_none())),
         ReceiverDocument::Subscription(_) => None,
     };
     Ok(Json(json!({ "pushers": receivers.iter().filter_map(to_json).collect::<Vec<_>>() })))

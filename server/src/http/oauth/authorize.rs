@@ -94,7 +94,6 @@ async fn take_next_step(
     }
 }
 
-/// Renders the consent page of an authorization.
 fn render_consent_page(
     session: &BrowserSession,
     pending: &PendingAuthorization,

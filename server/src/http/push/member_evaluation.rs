@@ -36,7 +36,6 @@ pub(super) struct MemberEvaluation {
     budget: RequestWorkBudget,
     /// Time for which `time_and_day` conditions are evaluated.
     now: Timestamp,
-    /// Number of users evaluated so far.
     user_count: u64,
     /// The first [`MAX_UNKNOWN_IDS`] ids without an account, or outside the namespaces of the
     /// service.
@@ -103,7 +102,6 @@ impl MemberEvaluation {
         Ok(evaluation)
     }
 
-    /// Serializes the response.
     pub(super) fn to_json(&self) -> Vec<u8> {
         let members = &self.request.members;
         self.response.to_json(|position| &members[position].id)

@@ -129,7 +129,6 @@ impl<P> RequestedRules<P> {
         User::new(&self.user_id)
     }
 
-    /// Responds with a value as JSON.
     fn respond(&self, value: impl Serialize) -> Result<JsonBytes, MatrixError> {
         self.respond_with_json(to_bytes(&value).into())
     }

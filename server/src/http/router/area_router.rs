@@ -11,7 +11,6 @@ use crate::http::error::CommonError;
 use crate::http::layer::area::{Area, Route, UNMATCHED};
 use crate::metrics::RouteMetrics;
 
-/// The routes of one area.
 pub(crate) struct AreaRouter {
     pub(crate) area: Area,
     pub(crate) routes: PathRouter,
@@ -22,7 +21,6 @@ pub(crate) struct AreaRouter {
     prefixes: Vec<(String, &'static str)>,
 }
 
-/// A router that can list its paths.
 #[derive(Default)]
 pub(crate) struct PathRouter {
     router: Router<Arc<AppState>>,
@@ -115,16 +113,13 @@ impl AreaRouter {
 /// All routes, and the areas and patterns of their paths.
 pub(crate) struct Routes {
     pub(crate) router: Router,
-    /// The routes by the paths of `router` and of its fallback.
     by_path: [matchit::Router<Route>; 2],
-    /// The route of all other paths.
     unmatched: Route,
     /// The metrics of each pattern, by its index. The first pattern is `UNMATCHED`.
     pub(crate) metrics: Vec<Arc<RouteMetrics>>,
 }
 
 impl Routes {
-    /// Joins the routers of areas. All other paths belong to the area `fallback`.
     pub(crate) fn join(
         area_routers: Vec<AreaRouter>,
         fallback: Area,

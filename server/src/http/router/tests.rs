@@ -406,7 +406,6 @@ async fn the_api_and_oauth_ignore_a_trailing_slash() {
     assert_eq!(absolute_form.status, 200);
 }
 
-/// A complete response.
 struct FullResponse {
     status: StatusCode,
     headers: HeaderMap,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::routing::{get, post};
-use belfry_runtime::test_support::FakeClock;
+use belfry_runtime::test::FakeClock;
 use belfry_store::{Database, Store};
 use http_body_util::BodyExt;
 use jiff::Timestamp;

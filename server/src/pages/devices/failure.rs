@@ -5,7 +5,6 @@ use belfry_core::push::attempt_error::AttemptError;
 use crate::language::Argument;
 use crate::pages::Layout;
 
-/// Returns a sentence for the error of an attempt.
 pub(super) fn describe_failure(layout: &Layout<'_>, error: Option<&AttemptError>) -> String {
     use AttemptError as E;
     let key = match error {

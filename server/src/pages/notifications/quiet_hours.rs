@@ -10,29 +10,24 @@ use belfry_core::rules::preferences::{
 use super::{NotificationsPage, NotificationsPart};
 use crate::pages::timed_text::{TimeFormat, TimedText};
 
-/// The fields of the form for quiet hours.
 #[derive(Clone)]
 pub(super) struct QuietHoursFields {
-    /// The state of the check box of each of [`DAY_FIELDS`].
     pub(super) checked_days: [bool; DAY_FIELDS.len()],
     pub(super) from: String,
     pub(super) to: String,
     pub(super) time_zone: String,
     /// True if the user has not chosen a time zone, so that a script fills in the browser's.
     pub(super) is_zone_open: bool,
-    /// The value of the selected level.
     pub(super) level: &'static str,
 }
 
 /// A check box for a day of the week.
 pub(super) struct DayRow {
-    /// The name of the field.
     pub(super) name: &'static str,
     pub(super) text: Cow<'static, str>,
     pub(super) is_checked: bool,
 }
 
-/// A choice for the level of the quiet hours.
 pub(super) struct LevelRow {
     pub(super) value: &'static str,
     pub(super) text: Cow<'static, str>,
@@ -41,7 +36,6 @@ pub(super) struct LevelRow {
 }
 
 impl QuietHoursFields {
-    /// Returns the entered fields of a form.
     pub(super) fn from_form(pairs: &Pairs) -> Self {
         let value = |name: &str| last_value(pairs, name).to_owned();
         Self {

@@ -12,9 +12,7 @@ use super::quiet_hours::QuietHoursFields;
 use crate::language::{Argument, Language};
 use crate::pages::text::format_name;
 
-/// A rejected form.
 pub struct RejectedForm {
-    /// The part of the page with the form.
     pub(super) part: NotificationsPart,
     /// True if the form adds an entry, false if it changes one.
     pub(super) is_new: bool,
@@ -30,7 +28,6 @@ pub(super) struct EnteredFields {
     pub(super) choice: String,
     pub(super) has_sound: bool,
     pub(super) has_highlight: bool,
-    /// The fields of the form for quiet hours.
     pub(super) quiet_hours: Option<QuietHoursFields>,
 }
 
@@ -44,10 +41,8 @@ pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
     quiet_hours: None,
 };
 
-/// The reason why a form was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RejectionReason {
-    /// A field is invalid.
     Field(PreferenceError),
     /// The rules do not allow the change.
     Rules(RuleError),

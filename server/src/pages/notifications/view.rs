@@ -30,7 +30,6 @@ pub enum NotificationsPart {
     Switch(Switch),
     Keywords,
     MutedWords,
-    /// People and rooms.
     Subjects,
     /// Rules that express no preference.
     OtherRules,
@@ -89,12 +88,10 @@ impl NotificationsView {
         Self { lang, profile, part, page: PageNumber::from_query(query) }
     }
 
-    /// Returns the scope of the rules that are shown.
     pub fn scope(&self) -> RuleScope {
         self.profile.clone().map_or(RuleScope::Global, RuleScope::Device)
     }
 
-    /// Returns the path of the page with this view.
     pub fn path(&self) -> String {
         let profile = self.profile.as_ref().map(|tag| ("profile", percent::encode(tag.as_str())));
         let path = with_language(ACCOUNT_NOTIFICATIONS, self.lang);

@@ -24,7 +24,6 @@ const ENDPOINTS: [(&str, &str); 5] = [
     ("POST /api/v1/admin/accounts/1/enable", "admin:write:accounts"),
 ];
 
-/// Returns the status and the error.
 fn status_and_error(response: &TestResponse) -> (u16, Value) {
     (response.status, response.json()["error"].take())
 }

@@ -16,7 +16,6 @@ on_both_engines! {
     special_characters_in_a_prefix_match_only_themselves,
 }
 
-/// Adds an account with this id.
 async fn add_account(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Account)) {
     let mut account = Account {
         id,

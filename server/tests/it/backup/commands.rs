@@ -38,7 +38,6 @@ async fn fetch_rules_status(server: &ServerProcess, token: &str) -> u16 {
     request.send().await.unwrap().status().as_u16()
 }
 
-/// Returns the events of a kind.
 fn audit_events_of_kind(dir: &Path, flags: &[String], kind: &str) -> Vec<Value> {
     let output = run_with_flags(dir, &["audit", "--json"], flags);
     let events = output.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

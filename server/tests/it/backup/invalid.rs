@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use belfry_store::test_support::options;
+use belfry_store::test::options;
 use belfry_store::{Backup, BackupError, Database, ExistingFile, RestoredTokens, create_backup};
 
 use tempfile::TempDir;

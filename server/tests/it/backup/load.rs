@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_store::test_support::options;
+use belfry_store::test::options;
 use belfry_store::{Account, ExistingFile, create_backup};
 use tokio::task::JoinSet;
 

@@ -49,7 +49,6 @@ const INTEGERS: [i64; 12] = [
     1 << 53,
 ];
 
-/// The latest time that the store can read.
 const LATEST_TIME: i64 = 253_402_207_200;
 
 pub(super) fn connect_sqlite(database: &Database) -> rusqlite::Connection {

@@ -20,7 +20,6 @@ use crate::support::browser::{encode_form, with_query};
 
 /// Code verifier from RFC 7636, appendix B.
 pub(super) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-/// Code challenge for `VERIFIER`.
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 pub(super) const PKCE: [(&str, &str); 2] =
     [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
@@ -124,7 +123,6 @@ impl App {
         self.callbacks.lock().await.is_empty()
     }
 
-    /// Redeems a code that was issued for this redirect URI.
     pub(super) async fn redeem(
         &self,
         code: &str,

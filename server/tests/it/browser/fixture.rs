@@ -48,19 +48,16 @@ impl Fixture {
         Self { tab, app, server, passwords, alice_token: OnceLock::new(), dir }
     }
 
-    /// Returns a token for Alice.
     pub(super) fn alice_token(&self) -> &str {
         self.alice_token.get_or_init(|| self.issue_token("read write push", &[]))
     }
 
-    /// Gets one of Alice's rules.
     pub(super) async fn get_rule(&self, path: &str) -> Value {
         let url = format!("{}/_matrix/client/v3/pushrules/{path}", self.server.url);
         let request = reqwest::Client::new().get(url).bearer_auth(self.alice_token());
         request.send().await.unwrap().json().await.unwrap()
     }
 
-    /// Issues a token for Alice.
     pub(super) fn issue_token(&self, scopes: &str, options: &[&str]) -> String {
         let arguments = [&["token", "issue", "alice", "--scopes", scopes], options].concat();
         run_successfully(self.dir.path(), &arguments).trim_end().to_owned()
@@ -113,7 +110,6 @@ impl Fixture {
         self.tab.fill("[name=password]", &format!("{}{ENTER_KEY}", self.passwords[name])).await;
     }
 
-    /// Changes the password on the security page.
     pub(super) async fn change_password(&self, name: &str, new_password: &str) {
         self.tab.fill("#current-password", &self.passwords[name]).await;
         self.tab.fill("#new-password", new_password).await;

@@ -10,7 +10,6 @@ pub(super) const STOP_TIMERS: &str = "window.pauses = 0;
 
 const OOB_URI: &str = "urn:ietf:wg:oauth:2.0:oob";
 
-/// Alice signs in and allows the access.
 async fn sign_in_and_allow(fixture: &Fixture) {
     fixture.sign_in("alice").await;
     fixture.allow().await;

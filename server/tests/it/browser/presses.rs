@@ -80,7 +80,6 @@ async fn hold_key(fixture: &Fixture, target: &Target, key: Key) {
     tab.wait_until_pause_ends().await;
 }
 
-/// Presses and releases a key.
 async fn press_key(fixture: &Fixture, key: Key) {
     fixture.tab.key_down(key).await;
     fixture.tab.key_up(key).await;

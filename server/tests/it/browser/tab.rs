@@ -29,7 +29,6 @@ pub(super) const ENTER_KEY: &str = "\u{e007}";
 pub(super) const SHIFT_KEY: &str = "\u{e008}";
 pub(super) const SPACE_KEY: &str = "\u{e00d}";
 
-/// A key that presses a button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Enter,
@@ -96,7 +95,6 @@ impl Tab {
         self.client.current_url().await.unwrap()
     }
 
-    /// Waits for an element.
     pub(super) async fn find(&self, css: &str) -> Element {
         let wait = self.client.wait().at_most(TIMEOUT);
         match wait.for_element(Locator::Css(css)).await {
@@ -115,7 +113,6 @@ impl Tab {
         self.find(css).await.click().await.unwrap();
     }
 
-    /// Replaces the text of a field.
     pub(super) async fn fill(&self, css: &str, text: &str) {
         let field = self.find(css).await;
         field.clear().await.unwrap();
@@ -132,7 +129,6 @@ impl Tab {
         self.key_event("keyDown", key, false).await;
     }
 
-    /// Repeats a key that is held.
     pub(super) async fn repeat_key(&self, key: Key) {
         self.key_event("keyDown", key, true).await;
     }
@@ -232,7 +228,6 @@ impl Tab {
         }
     }
 
-    /// Returns the value of an expression in the page.
     pub(super) async fn evaluate(&self, expression: &str) -> Value {
         self.client.execute(&format!("return {expression}"), vec![]).await.unwrap()
     }
@@ -274,7 +269,6 @@ impl Tab {
         self.run_devtools("Emulation.setEmulatedMedia", media).await;
     }
 
-    /// Sets the `Accept-Language` header.
     pub(super) async fn set_accept_language(&self, languages: &str) {
         let headers = json!({ "headers": { "Accept-Language": languages } });
         self.run_devtools("Network.setExtraHTTPHeaders", headers).await;
@@ -295,7 +289,6 @@ impl Tab {
         self.run_devtools("Page.addScriptToEvaluateOnNewDocument", source).await;
     }
 
-    /// Blocks the URLs that match a pattern.
     pub(super) async fn block_url(&self, pattern: &str) {
         self.run_devtools("Network.setBlockedURLs", json!({ "urls": [pattern] })).await;
     }

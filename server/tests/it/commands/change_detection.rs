@@ -11,7 +11,6 @@ use crate::support::{ServerProcess, on_both_engines};
 /// Far longer than the second that a server takes to detect a change.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A workspace with a server.
 struct ServedWorkspace {
     workspace: Workspace,
     server: ServerProcess,

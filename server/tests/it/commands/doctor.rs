@@ -68,7 +68,6 @@ impl DoctorReport {
     }
 }
 
-/// Runs `belfry doctor` with additional arguments.
 fn run_doctor(workspace: &Workspace, arguments: &[&str]) -> DoctorReport {
     let arguments = [&["doctor", "--json"], arguments, &workspace.flags()].concat();
     DoctorReport::parse(&belfry_command(workspace.path(), &arguments).output().unwrap())

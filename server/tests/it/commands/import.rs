@@ -39,7 +39,6 @@ impl Workspace {
         }
     }
 
-    /// Returns the names of all accounts.
     fn account_names(&self) -> Vec<String> {
         let output = self.run(&["account", "list"]);
         output.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()

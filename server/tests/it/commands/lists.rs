@@ -61,7 +61,6 @@ async fn add_rows(workspace: &Workspace, count: i64) {
     workspace.execute_sql(&statements).await;
 }
 
-/// Returns the first column of each row.
 fn first_column(output: &str) -> Vec<&str> {
     output.lines().map(|line| line.split('\t').next().unwrap()).collect()
 }

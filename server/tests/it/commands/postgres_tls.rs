@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use belfry_store::test_support::{CertificateAuthority, TlsPostgres};
+use belfry_store::test::{CertificateAuthority, TlsPostgres};
 
 use crate::support::process::belfry_command;
 

@@ -61,7 +61,6 @@ impl DeliveringWorkspace {
         response.json().await.unwrap()
     }
 
-    /// Issues a token for an account.
     fn issue_token(&self, name: &str) -> String {
         let issue = ["token", "issue", name, "--scopes", "read push", "--app", "Tusky"];
         self.workspace.run(&issue).trim_end().to_owned()

@@ -12,7 +12,6 @@ use test_engines::shared::report_skipped;
 use super::Workspace;
 use crate::support::process::run_belfry;
 
-/// Returns the completion script for a shell.
 fn completion_script(shell: &str) -> String {
     Workspace::sqlite().run(&["completions", shell])
 }

@@ -1,7 +1,7 @@
 //! `belfry token …`
 
 use belfry_core::secret::SplitToken;
-use belfry_store::test_support::options;
+use belfry_store::test::options;
 use belfry_store::{Database, Store};
 use jiff::{SignedDuration, Timestamp};
 

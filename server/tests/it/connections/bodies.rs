@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::{SHORT_TIMEOUT, Server};
 use crate::support::service::config_with;
 
-/// Returns a PUT request for a rule with these headers and this body.
 fn put_rule_request(token: &str, headers: &str, body: &str) -> String {
     format!(
         "PUT /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\

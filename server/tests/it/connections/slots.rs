@@ -71,7 +71,6 @@ async fn a_silent_connection_beyond_the_maximum_is_closed_soon() {
     server.stop().await;
 }
 
-/// Connects from `source_ip` in the loopback network.
 async fn connect_from(source_ip: [u8; 4], server: &Server) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((source_ip, 0))).unwrap();
@@ -116,7 +115,6 @@ async fn trusted_proxies_have_no_connection_limit() {
     server.stop().await;
 }
 
-/// Starts a server with this limit on open files.
 fn start_with_file_limit(dir: &Path, max_open_files: u32) -> ServerProcess {
     let command = belfry_command(dir, &["serve", "--listen", "127.0.0.1:0"]);
     let mut shell = Command::new("sh");

@@ -27,7 +27,6 @@ fn tls_config(dir: &TempDir) -> Config {
     })
 }
 
-/// Connects, trusting only these certificates.
 async fn connect_tls(
     server: &Server,
     trusted_certificates: &[&CertificateDer<'static>],

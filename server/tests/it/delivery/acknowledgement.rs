@@ -25,7 +25,6 @@ struct Device {
     public_key: Vec<u8>,
 }
 
-/// The length of the nonce of a message.
 struct NonceLength;
 
 impl KeyType for NonceLength {
@@ -41,7 +40,6 @@ impl Device {
         Self { private_key, public_key }
     }
 
-    /// Returns the body that sets a pusher for this device.
     fn pusher_body(&self, url: &str) -> Value {
         json!({
             "kind": "org.matrix.msc4174.webpush", "app_id": "web", "lang": "en",

@@ -51,7 +51,6 @@ impl Cluster {
         Self { nodes, client, _dir: dir }
     }
 
-    /// Sends an event to alice by one of the nodes.
     async fn notify(&self, node: usize, event_id: &str) {
         let request = self.client.post(format!("{}/_matrix/app/v1/notify", self.nodes[node].url));
         let request = request.bearer_auth("token of product");

@@ -13,7 +13,6 @@ use super::{PUSHERS, notify_body, process_settings, pusher_body};
 use crate::support::process::{add_account, run_successfully};
 use crate::support::{PushService, ServerProcess};
 
-/// Each account has as many pushers as it may have.
 const ACCOUNTS: [&str; 5] = ["ann", "ben", "cat", "dan", "eve"];
 const PUSHERS_PER_ACCOUNT: usize = 20;
 const ROUNDS: usize = 10;
@@ -22,7 +21,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(30);
 /// Fails a test that would otherwise wait forever.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// A server and the tokens of its accounts.
 struct Server {
     process: ServerProcess,
     tokens: Vec<String>,
@@ -44,7 +42,6 @@ impl Server {
         Self { process, tokens, client: Client::new(), _dir: dir }
     }
 
-    /// Sets the pusher with `number`, for one of the accounts.
     async fn set_pusher(&self, number: usize, url: &str) {
         let body = pusher_body(&json!({ "pushkey": number.to_string() }), url);
         let request = self.client.post(format!("{}{PUSHERS}/set", self.process.url)).json(&body);

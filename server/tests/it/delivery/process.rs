@@ -22,7 +22,6 @@ pub(crate) struct DeliveringProcess {
 }
 
 impl DeliveringProcess {
-    /// Starts a server on SQLite.
     pub(crate) fn start() -> Self {
         let mut process = Self::stopped(Vec::new());
         for name in ["alice", "bob"] {
@@ -80,7 +79,6 @@ impl DeliveringProcess {
         assert_eq!(self.server().wait(), Some(0));
     }
 
-    /// Kills the server with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.server = None;
     }
@@ -100,7 +98,6 @@ impl DeliveringProcess {
         self.post(target.strip_prefix("POST ").unwrap(), "token of product", body).await
     }
 
-    /// Issues a token of an account.
     pub(crate) fn issue_token(&self, name: &str) -> String {
         self.run(&["token", "issue", name, "--scopes", "read push"]).trim_end().to_owned()
     }

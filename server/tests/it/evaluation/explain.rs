@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::{EXPLAIN, message_event, silent_rule, start_with_application_service};
 use crate::rules::start_unlimited;
 
-/// Returns the step of the walk for a rule.
 fn walk_step(explanation: &Value, rule: &str) -> Value {
     let walk = explanation["walk"].as_array().unwrap();
     walk.iter().find(|step| step["rule_id"] == rule).cloned().unwrap_or_default()

@@ -41,7 +41,6 @@ pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
     names
 }
 
-/// Adds a silent rule for a word to an account.
 pub(super) async fn add_silent_rule(store: &Store, account_id: i64, word: &str) {
     let mut document = RuleDocument::new(RuleScope::Global);
     let rule = NewRule::parse(

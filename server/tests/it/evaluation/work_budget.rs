@@ -26,7 +26,6 @@ pub(crate) fn expensive_event() -> Value {
     event
 }
 
-/// Adds an expensive rule above a cheap one.
 async fn put_expensive_and_cheap_rules(user: &TestClient) {
     user.put_rule_ok("global/content/cake", &super::silent_rule("cake")).await;
     user.put_rule_ok("global/override/slow", &expensive_rule()).await;

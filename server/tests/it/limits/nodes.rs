@@ -9,7 +9,6 @@ use tokio::task::JoinSet;
 
 use crate::support::ServerProcess;
 
-/// Starts a node with `settings` that uses the Redis at `redis_url`.
 pub(super) fn start_node(redis_url: &str, settings: &str) -> (ServerProcess, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();

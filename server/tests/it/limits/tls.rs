@@ -28,7 +28,6 @@ fn start_tls_redis(dir: &Path) -> Option<(Redis, String)> {
     Some((redis, format!("rediss://localhost:{port}")))
 }
 
-/// Starts a node that trusts the certificates in this file.
 fn start_node(
     name: &str,
     dir: &Path,

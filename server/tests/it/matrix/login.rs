@@ -7,12 +7,10 @@ use super::{CLIENT_API, password_login, post, registration};
 use crate::rules::{pushrules_path, start_unlimited};
 use crate::support::{Service, TestClient, any_events};
 
-/// Logs in and returns the response.
 async fn log_in(service: &Service, body: &Value) -> Value {
     post(&service.anonymous_client(), "login", body).await.expect_json(StatusCode::OK)
 }
 
-/// Returns a client with the token in the response to a login or a registration.
 fn client_with_token_of(service: &Service, response: &Value) -> TestClient {
     service.anonymous_client().with_token(response["access_token"].as_str().unwrap())
 }

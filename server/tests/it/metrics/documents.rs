@@ -10,7 +10,6 @@ const GUIDE: &str = include_str!("../../../../docs/observability.md");
 pub(super) const ALERTS: &str = include_str!("../../../../docs/alerts.yml");
 const DASHBOARD: &str = include_str!("../../../../docs/grafana.json");
 
-/// Labels that Prometheus adds.
 const TARGET_LABELS: [&str; 2] = ["job", "instance"];
 
 /// The labels of a family in the metrics table, with their values if the table lists them.
@@ -19,7 +18,6 @@ type DocumentedLabels = Vec<(String, Vec<String>)>;
 /// The rows of the metrics table: type and labels by name.
 pub(super) type MetricsTable = BTreeMap<String, (String, DocumentedLabels)>;
 
-/// Parses the metrics table in the guide.
 pub(super) fn parse_table() -> MetricsTable {
     let section = GUIDE.split("\n## Metrics\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let code_spans = |text: &str| -> Vec<String> {

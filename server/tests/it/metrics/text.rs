@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// The labels of a series.
 pub(super) type Labels = BTreeMap<String, String>;
 
-/// All metrics at one time.
 #[derive(Debug, Default)]
 pub(super) struct Scrape {
     /// Series by name (with suffixes such as `_bucket`) and labels.
     pub(super) series: BTreeMap<(String, Labels), f64>,
-    /// The types of the families.
     pub(super) types: BTreeMap<String, String>,
 }
 
@@ -43,7 +40,6 @@ impl Scrape {
         scrape
     }
 
-    /// Returns the family of a series.
     pub(super) fn family(&self, name: &str) -> String {
         let suffixes = ["_bucket", "_sum", "_count"];
         let base = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
@@ -52,7 +48,6 @@ impl Scrape {
         histogram.unwrap_or(name).to_owned()
     }
 
-    /// Returns the value of a series.
     pub(super) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let to_owned_pair =
             |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());

@@ -22,7 +22,6 @@ pub(super) async fn start_signed_in() -> (Service, OAuthClient, Browser) {
     (service, client, browser)
 }
 
-/// Registers an app with this name and website.
 pub(super) async fn register_app(service: &Service, name: &str, website: &str) -> OAuthClient {
     let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
@@ -42,7 +41,6 @@ pub(super) async fn register_app(service: &Service, name: &str, website: &str) -
     OAuthClient { http: form_client, id, secret, redirect_uri: CALLBACK.to_owned() }
 }
 
-/// Authorizes the app and returns its token.
 pub(super) async fn authorize_app(
     client: &OAuthClient,
     browser: &mut Browser,

@@ -5,7 +5,6 @@ use crate::support::browser::encode_form;
 use crate::support::oauth_client::{CALLBACK, expect_token};
 use crate::support::{Browser, OAuthClient, TestResponse, any_events};
 
-/// Opens the consent page as Alice.
 async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestResponse {
     let page = browser.get(&client.authorize_path(&[])).await;
     let page = browser.sign_in(&page, "alice").await;

@@ -4,7 +4,6 @@ use crate::support::{Browser, Service, TestResponse};
 
 const LANGUAGE_COOKIE: &str = "__Host-belfry-lang";
 
-/// Returns the page's link to a language.
 #[track_caller]
 fn language_link(page: &TestResponse, lang: &str) -> String {
     let footer = page.text.split("<footer>").nth(1).unwrap_or_else(|| panic!("{page:?}"));

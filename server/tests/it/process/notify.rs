@@ -8,7 +8,6 @@ use std::time::Duration;
 use crate::support::ServerProcess;
 use crate::support::process::belfry_command;
 
-/// Returns a socket for notifications.
 fn bind_socket(dir: &Path) -> UnixDatagram {
     let socket = UnixDatagram::bind(dir.join("notify")).unwrap();
     socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();

@@ -6,7 +6,7 @@ mod load;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::execute_sql;
+use belfry_store::test::execute_sql;
 use tempfile::TempDir;
 use test_engines::shared::engine_url;
 use test_engines::{EngineError, Proxy, free_port};
@@ -24,7 +24,6 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// Three nodes on one PostgreSQL and Redis, behind nginx.
 struct Installation {
     nodes: Vec<Node>,
-    /// The URL of nginx.
     url: String,
     database: TestDatabase,
     _nginx: Proxy,

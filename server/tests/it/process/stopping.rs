@@ -32,7 +32,6 @@ fn complete_request(server: &ServerProcess) -> TcpStream {
     stream
 }
 
-/// Starts a server with this `http.shutdown_delay`.
 fn start_with_delay(dir: &Path, delay: &str, arguments: &[&str]) -> ServerProcess {
     let settings = format!("[http]\nshutdown_delay = '{delay}'\n");
     std::fs::write(dir.join("belfry.toml"), settings).unwrap();

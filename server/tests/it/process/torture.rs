@@ -9,7 +9,6 @@ use torture::{Outcome, Settings};
 
 use crate::support::files::set_mode;
 
-/// Runs some rounds of a scenario with this binary.
 fn run_scenario(name: &str, rounds: u32, belfry: &Path) -> Outcome {
     let settings = Settings { belfry: belfry.to_owned(), rounds, time_limit: None, seed: 1 };
     torture::find_scenario(name).unwrap().run(&settings, &mut |_| {})

@@ -12,7 +12,6 @@ use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const SIGN_UP_PATH: &str = "/oauth/sign_up";
 
-/// Returns the fields of a valid sign-up.
 fn sign_up_fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
     [
         ("username", name),

@@ -51,7 +51,6 @@ impl Browser {
         }
     }
 
-    /// Returns the value of the session cookie.
     pub(crate) fn session_cookie(&self) -> &str {
         let cookie = ["__Host-belfry", "belfry"].iter().find_map(|name| self.cookies.get(*name));
         cookie.expect("the browser has a cookie")
@@ -77,7 +76,6 @@ impl Browser {
         self.post(action, &borrowed_pairs(&fields)).await
     }
 
-    /// Follows a redirect on this server.
     #[track_caller]
     pub(crate) fn follow(&mut self, response: &TestResponse) -> impl Future<Output = TestResponse> {
         let location = response.header("location").to_owned();
@@ -108,7 +106,6 @@ impl Browser {
         self
     }
 
-    /// Submits a decision on the consent page.
     pub(crate) async fn decide(&mut self, page: &TestResponse, decision: &str) -> TestResponse {
         self.submit(page, "/oauth/authorize", &[("decision", decision)]).await
     }
@@ -162,7 +159,6 @@ impl Browser {
 }
 
 impl TestResponse {
-    /// Returns the hidden fields of the form with this action.
     #[track_caller]
     pub(crate) fn hidden_fields(&self, action: &str) -> Vec<(String, String)> {
         let tag_end = format!("action=\"{action}\">");
@@ -188,7 +184,6 @@ impl TestResponse {
         url::form_urlencoded::parse(parameters.as_bytes()).into_owned().collect()
     }
 
-    /// Asserts an HTML page with this status and text.
     #[track_caller]
     pub(crate) fn assert_page(&self, status: u16, text: &str) {
         assert_eq!(self.status, status, "{self:?}");
@@ -206,12 +201,10 @@ fn borrowed_pairs(fields: &[(String, String)]) -> Vec<(&str, &str)> {
     fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// Encodes fields as a form.
 pub(crate) fn encode_form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// Returns a path with query parameters.
 pub(crate) fn with_query(path: &str, parameters: &[(&str, &str)]) -> String {
     let mut url = Url::parse("http://x").unwrap().join(path).unwrap();
     url.query_pairs_mut().extend_pairs(parameters);

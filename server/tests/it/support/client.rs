@@ -18,7 +18,6 @@ pub(crate) struct TestClient {
     headers: Vec<(String, String)>,
 }
 
-/// A response with its whole body.
 #[derive(Debug)]
 pub(crate) struct TestResponse {
     pub(crate) status: u16,
@@ -31,19 +30,16 @@ impl TestClient {
         Self { http, peer, headers: Vec::new() }
     }
 
-    /// Returns the client with an access token.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         self.with_header("authorization", &format!("Bearer {token}"))
     }
 
-    /// Returns the client with one more header.
     pub(crate) fn with_header(&self, name: &str, value: &str) -> Self {
         let mut client = self.clone();
         client.headers.push((name.to_owned(), value.to_owned()));
         client
     }
 
-    /// Returns the client with a different address.
     pub(crate) fn with_address(&self, ip: impl Into<IpAddr>) -> Self {
         Self { peer: Peer(peer_address(ip)), ..self.clone() }
     }

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::CertificateDer;
 
-/// Sets the mode of a file or directory.
 pub(crate) fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }

@@ -69,7 +69,6 @@ impl OAuthClient {
         self.http.send(&format!("POST {path}"), encode_form(&all_fields)).await
     }
 
-    /// Redeems a code, with additional parameters.
     pub(crate) async fn redeem(
         &self,
         code: &str,
@@ -84,7 +83,6 @@ impl OAuthClient {
         self.post("/oauth/token", &fields).await
     }
 
-    /// Requests an app token.
     pub(crate) async fn obtain_app_token(&self, scope: &str) -> String {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         expect_token(&self.post("/oauth/token", &fields).await)
@@ -106,7 +104,6 @@ impl OAuthClient {
     }
 }
 
-/// Returns the access token in a token response.
 #[track_caller]
 pub(crate) fn expect_token(response: &TestResponse) -> String {
     assert_eq!(response.status, 200, "{response:?}");

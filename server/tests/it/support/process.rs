@@ -108,7 +108,6 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// Sends a signal by its name.
     pub(crate) fn signal(&self, name: &str) {
         let status =
             Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
@@ -137,7 +136,6 @@ impl ServerProcess {
         self.output.take().unwrap().join().unwrap()
     }
 
-    /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
         read_log(&self.log_path)
     }

@@ -18,7 +18,6 @@ use tokio::sync::Notify;
 /// Time after which a message counts as lost.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A request to a [`PushService`].
 #[derive(Debug, Clone)]
 pub(crate) struct PushRequest {
     pub(crate) path: String,
@@ -33,13 +32,11 @@ impl PushRequest {
         value.to_str().unwrap()
     }
 
-    /// Returns the JSON body.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 }
 
-/// A push service.
 pub(crate) struct PushService {
     /// The URL, without a slash at the end.
     pub(crate) url: String,
@@ -49,7 +46,6 @@ pub(crate) struct PushService {
 #[derive(Default)]
 struct ReceivedRequests {
     requests: Mutex<Vec<PushRequest>>,
-    /// Notified of each request.
     arrival: Notify,
 }
 
@@ -59,7 +55,6 @@ impl PushService {
         Self::start_with(|_| StatusCode::CREATED.into_response()).await
     }
 
-    /// Starts a service with these responses.
     pub(crate) async fn start_with(
         respond: impl Fn(&PushRequest) -> Response + Send + Sync + 'static,
     ) -> Self {
@@ -96,7 +91,6 @@ impl PushService {
         Self { url, received }
     }
 
-    /// Returns the requests so far.
     pub(crate) fn requests(&self) -> Vec<PushRequest> {
         self.received.requests.lock().unwrap().clone()
     }

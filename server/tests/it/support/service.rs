@@ -15,8 +15,8 @@ use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::clock::Clock;
 use belfry_runtime::random;
-use belfry_runtime::test_support::FakeClock;
-use belfry_store::test_support::TestDatabase;
+use belfry_runtime::test::FakeClock;
+use belfry_store::test::TestDatabase;
 use belfry_store::{Account, Database, NewToken, Store, StoredApp};
 use jiff::Timestamp;
 
@@ -28,7 +28,6 @@ use crate::support::any_events;
 /// The initial time of the fake clock, as Unix time in seconds.
 pub(crate) const START_SECONDS: i64 = 1_800_000_000;
 
-/// A service with a private database.
 pub(crate) struct Service {
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) state: Arc<AppState>,
@@ -48,7 +47,6 @@ impl Service {
         Box::pin(Self::start_on(TestDatabase::sqlite(), config)).await
     }
 
-    /// Creates a service with the given settings and a changed state, on SQLite.
     pub(crate) async fn start_with_state(
         config: Config,
         change: impl FnOnce(&mut AppState),
@@ -105,7 +103,6 @@ impl Service {
         self.anonymous_client().with_address([127, 0, 0, 1])
     }
 
-    /// Returns the text of all metrics.
     pub(crate) async fn metrics(&self) -> String {
         self.operator_client().get("/metrics").await.text
     }
@@ -115,7 +112,6 @@ impl Service {
         Browser::new(self.anonymous_client())
     }
 
-    /// Registers an app.
     pub(crate) async fn register_client(&self) -> OAuthClient {
         OAuthClient::register(self.anonymous_client()).await
     }
@@ -174,7 +170,6 @@ impl Service {
         rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
     }
 
-    /// Issues a token for an account, or an app token.
     pub(crate) async fn issue_token(&self, account_id: Option<i64>, scopes: &str) -> SplitToken {
         let details = AppDetails {
             name: "Tests".to_owned(),

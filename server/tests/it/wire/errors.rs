@@ -12,13 +12,11 @@ fn large_body() -> String {
     format!("a={}", "b".repeat(70_000))
 }
 
-/// Returns a client with an app token.
 async fn app_client(service: &Service, scopes: &str) -> TestClient {
     let token = service.issue_token(None, scopes).await;
     service.anonymous_client().with_token(token.reveal())
 }
 
-/// Returns a client with a revoked token.
 async fn revoked_client(service: &Service) -> TestClient {
     let client = service.user_client("bob").await;
     let token = SplitToken::parse(client.token()).unwrap().hashed_secret().lookup_key;

@@ -11,7 +11,6 @@ use url::{Url, form_urlencoded};
 
 use super::split_by_host;
 
-/// A parsed URL.
 #[derive(Debug)]
 pub(crate) struct PostgresUrl {
     /// The hosts, each with separate driver parameters. If the driver got all hosts, it would wait
@@ -32,7 +31,6 @@ pub(crate) struct HostConfig {
     pub(crate) config: Config,
 }
 
-/// TLS parameters of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TlsParameters {
     pub(crate) verification: Verification,
@@ -46,9 +44,7 @@ pub(crate) struct TlsParameters {
 /// The parts of the server certificate that are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verification {
-    /// The issuer only.
     Issuer,
-    /// The issuer and the host name.
     IssuerAndName,
 }
 

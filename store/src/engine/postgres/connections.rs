@@ -53,7 +53,6 @@ impl Connections {
         Ok(Self { pool, hosts, permits, timeout, metrics: Arc::default() })
     }
 
-    /// Writes the pool's metrics.
     pub(super) fn write_metrics(&self, out: &mut Exposition) {
         let status = self.pool.status();
         let mut connections = out.family(&families::POSTGRES_CONNECTIONS);
@@ -68,7 +67,6 @@ impl Connections {
         self.hosts.last_error()
     }
 
-    /// Runs `work` on a connection with a timeout.
     pub(super) async fn run<T>(
         &self,
         work: impl AsyncFnOnce(&ConnectionGuard) -> Result<T, tokio_postgres::Error>,

@@ -45,7 +45,6 @@ pub(super) struct GroupCommit {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Number of tasks that write groups.
     task_count: usize,
 }
 

@@ -37,7 +37,6 @@ struct SharedHosts {
     tls: MakeRustlsConnect,
     must_accept_writes: bool,
     primary: watch::Sender<Primary>,
-    /// The error of the last attempt to connect.
     last_error: Mutex<Option<String>>,
 }
 
@@ -45,7 +44,6 @@ struct SharedHosts {
 /// used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Primary {
-    /// The index in the list of hosts.
     host: usize,
     /// Changes even if the same host is abandoned and used again.
     generation: u64,
@@ -81,7 +79,6 @@ impl Hosts {
         self.0.tls.clone()
     }
 
-    /// Returns the `options` of the URL.
     pub(super) fn options(&self) -> &str {
         self.0.hosts.first().and_then(|host| host.config.get_options()).unwrap_or_default()
     }

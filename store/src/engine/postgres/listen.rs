@@ -41,11 +41,8 @@ pub(super) struct NodeNotifier(AtomicU64);
 /// A message from a node to the others.
 #[derive(Debug, PartialEq, Eq)]
 enum Notification {
-    /// A write by another node.
     Write(Invalidation),
-    /// A write by this node.
     OwnWrite,
-    /// A probe from any node.
     Probe(u64),
 }
 

@@ -114,7 +114,6 @@ async fn check_and_migrate(
     }
 }
 
-/// A failed attempt to migrate.
 enum MigrationError {
     /// A table was in use by another session.
     Locked,

@@ -118,7 +118,6 @@ async fn send_request<F: Future>(request: F) -> impl Future<Output = F::Output> 
     }
 }
 
-/// Sends the statements in their order.
 async fn send_statements(
     client: &ConnectionGuard,
     statements: &[&Statement],

@@ -34,7 +34,6 @@ impl Writer {
         Self { connections, cache, notifier }
     }
 
-    /// Returns the timeout of a transaction.
     pub(super) fn timeout(&self) -> Duration {
         self.connections.timeout
     }

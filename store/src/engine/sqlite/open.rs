@@ -68,7 +68,6 @@ fn keep_prepared_statements(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// A database that is open for reading.
 pub(crate) struct ExistingDatabase {
     pub(crate) connection: Connection,
     pub(crate) version: SchemaVersion,

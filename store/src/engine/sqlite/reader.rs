@@ -19,7 +19,6 @@ pub(super) struct ReadJob {
 /// The queue for the reader threads, and the threads.
 type Readers = (mpsc::Sender<ReadJob>, Vec<JoinHandle<()>>);
 
-/// Returns the number of reader threads.
 pub(super) fn thread_count() -> usize {
     thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
 }

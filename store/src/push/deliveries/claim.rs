@@ -19,7 +19,6 @@ pub struct DeliveryKey {
     pub id: String,
     /// The random string of the claim. Results are stored only while the delivery has it.
     pub claim: String,
-    /// The account of the receiver.
     pub account_id: i64,
     /// The receiver's id, unique within the account.
     pub receiver_id: i64,
@@ -30,7 +29,6 @@ pub struct DeliveryKey {
 /// A delivery that a node may send until its lease ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedDelivery {
-    /// Identifies the delivery and its claim.
     pub key: DeliveryKey,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
@@ -38,11 +36,9 @@ pub struct ClaimedDelivery {
     pub created_at: Timestamp,
     /// Time after which it is not sent.
     pub expires_at: Timestamp,
-    /// Number of earlier attempts.
     pub attempts: i64,
     /// The content of the message, sealed.
     pub content: String,
-    /// The receiver as it was when the delivery was claimed.
     pub receiver: Receiver,
 }
 

@@ -11,7 +11,6 @@ use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::store::{Change, Store};
 
-/// The result of sending a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryResult {
     /// The delivery has finished, and no further attempt follows.
@@ -22,16 +21,12 @@ pub enum DeliveryResult {
     Denied(Timestamp),
 }
 
-/// The record of an attempt to send a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptRecord {
-    /// Identifies the delivery and its claim.
     pub key: DeliveryKey,
-    /// The consequence for the delivery.
     pub result: DeliveryResult,
     /// The HTTP status of the response, if there was one.
     pub status: Option<u16>,
-    /// Why the attempt failed.
     pub error: Option<AttemptError>,
 }
 

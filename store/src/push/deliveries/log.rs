@@ -9,10 +9,8 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::store::event_source::id_time;
 
-/// The outcome of a finished delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryOutcome {
-    /// The receiver has accepted it.
     Delivered,
     /// The receiver has rejected it, and would reject it again.
     Dropped,
@@ -23,7 +21,6 @@ pub enum DeliveryOutcome {
 }
 
 impl DeliveryOutcome {
-    /// Every outcome.
     pub const ALL: [Self; 4] = [Self::Delivered, Self::Dropped, Self::Expired, Self::Removed];
 
     /// Returns the stored name.
@@ -50,12 +47,9 @@ impl FromValue for DeliveryOutcome {
     }
 }
 
-/// A line of the delivery log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedDelivery {
-    /// The receiver, which may be gone.
     pub receiver_id: i64,
-    /// The id of the event or notification.
     pub event_id: String,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
@@ -64,7 +58,6 @@ pub struct LoggedDelivery {
     pub expires_at: Timestamp,
     /// The time at which the next attempt is due, after the pause of its lane, or the last one was.
     pub due_at: Timestamp,
-    /// Number of attempts.
     pub attempts: i64,
     /// The outcome; `None` while it waits.
     pub outcome: Option<DeliveryOutcome>,
@@ -89,10 +82,8 @@ from_row!(LoggedDelivery {
     finished_at,
 });
 
-/// The waiting deliveries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueStatus {
-    /// Number of waiting deliveries.
     pub waiting: u64,
     /// Time at which the oldest of them was stored.
     pub oldest_at: Option<Timestamp>,
@@ -102,7 +93,6 @@ pub struct QueueStatus {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneBacklog {
     pub origin: String,
-    /// Number of waiting deliveries.
     pub waiting: i64,
 }
 

@@ -14,7 +14,6 @@ use crate::store::{Change, Store, WriteOutcome, to_json};
 /// Maximum number of receivers of an account.
 pub const MAX_RECEIVERS: usize = 20;
 
-/// The outcome of registering a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetReceiverOutcome {
     Added,

@@ -2,7 +2,7 @@
 
 use belfry_core::oauth::client::Registrar;
 use belfry_core::oauth::grant::CodeGrant;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{AuthorizedApp, NewToken, Store};
 
 use super::{
@@ -26,12 +26,10 @@ async fn issue_token(store: &Store, secret: &str, app: i64, account: Option<i64>
         .unwrap();
 }
 
-/// Returns the grant of a code.
 fn code_grant(app: i64, account: i64) -> CodeGrant {
     CodeGrant { app_id: app, account_id: account, ..grant() }
 }
 
-/// Returns the ids of the apps with access to an account.
 async fn authorized_app_ids(store: &Store, account: i64, now: i64) -> Vec<i64> {
     store
         .authorized_apps(account, timestamp(now))

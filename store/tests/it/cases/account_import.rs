@@ -7,7 +7,7 @@ use belfry_core::import::{AccountFileReader, ImportLimits, ImportedAccount};
 use belfry_core::rules::{
     NewRule, NewRuleLimits, RuleDocument, RuleKind, RuleLimits, RulePosition, RuleScope,
 };
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{AccountListFilter, AddAccountError, Store, StoreError};
 use jiff::Timestamp;
 
@@ -16,7 +16,6 @@ use super::{account, add_alice_and_app, run_concurrently, timestamp};
 /// A time later than that of the test accounts.
 const NOW: i64 = 1_800_000_000;
 
-/// Returns a document with one rule.
 fn document(scope: &str, id: &str) -> RuleDocument {
     let mut document = RuleDocument::new(scope.parse::<RuleScope>().unwrap());
     let rule = NewRule::parse(

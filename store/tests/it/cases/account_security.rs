@@ -5,7 +5,7 @@ use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::user_agent::UserAgent;
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{
     Account, AccountSession, AccountToken, AccountUpdateOutcome, AuditFilter, ExistingAccess,
     NewToken, RetentionSettings, Session, Store, SweepOutcome, WriteOutcome,

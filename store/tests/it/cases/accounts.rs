@@ -3,7 +3,7 @@
 use belfry_core::account::Role;
 use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::oauth::token::TokenAccount;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{
     Account, AccountListFilter, AccountUpdateOutcome, AddAccountError, EnabledState,
     ExistingAccess, SignInOutcome, Store, WriteOutcome,

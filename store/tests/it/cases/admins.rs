@@ -3,7 +3,7 @@
 
 use belfry_core::account::Role;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{
     Account, AccountDeletionOutcome, AccountUpdateOutcome, DeletedRows, NewToken, Store,
 };
@@ -29,7 +29,6 @@ async fn count_admins(store: &Store, ids: impl IntoIterator<Item = i64>) -> usiz
     count
 }
 
-/// Returns the kinds of all events.
 async fn event_kinds(store: &Store) -> Vec<String> {
     let events = store.audit_events(recorded_events(), 100).await.unwrap();
     events.into_iter().map(|event| event.kind).collect()

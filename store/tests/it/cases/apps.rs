@@ -4,7 +4,7 @@ use belfry_core::oauth::client::{AuthMethod, ClientProperties, GrantType, Issuer
 use belfry_core::oauth::client_secret::PreviousSecret;
 use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::oauth::scope::Scopes;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{
     AddAppOutcome, AppListFilter, AppTokens, EnabledState, NewToken, Store, WriteOutcome,
 };

@@ -6,7 +6,7 @@ use belfry_core::audit::{
     NewAuditEvents,
 };
 use belfry_core::request::RequestId;
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{
     AddAccountError, AddAppOutcome, AuditEvent, AuditFilter, CodeOutcome, Consent, ExistingAccess,
     SignInOutcome, Store, StoreError, StoredRequest,

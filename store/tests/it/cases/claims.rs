@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use belfry_core::push::attempt_error::AttemptError;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{
     AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, Lane, Receiver, Store,
 };

@@ -1,6 +1,6 @@
 //! Conformance cases for authorization codes.
 
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{
     CodeOutcome, Consent, ExistingAccess, NewToken, RedeemError, Session, Store, StoredCode,
 };

@@ -2,7 +2,7 @@
 
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::oauth::grant::CodeGrant;
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{
     AccountDeletionOutcome, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome,
     Store, StoredRequest,

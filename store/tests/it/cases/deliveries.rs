@@ -2,10 +2,10 @@
 
 use belfry_core::push::message::DeliveryDetails;
 use belfry_core::secret::Sha256Digest;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{
     AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, LaneBacklog, LoggedDelivery,
-    MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, Receiver, QueueStatus, Store,
+    MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus, Receiver, Store,
     StoredDeliveries,
 };
 
@@ -16,7 +16,6 @@ use super::{account, hashed_secret, run_concurrently, timestamp};
 pub(crate) const NOW: i64 = 1000;
 pub(crate) const EXPIRY: i64 = 2000;
 
-/// The origin of the receivers.
 pub(crate) const ORIGIN: &str = "https://push.example.org";
 
 pub(crate) fn message(id: &str) -> NewMessage {
@@ -40,7 +39,6 @@ fn details(event_id: &str) -> DeliveryDetails {
     DeliveryDetails { rule: Some(event_id.to_owned()), ..DeliveryDetails::default() }
 }
 
-/// Returns the event id of a delivery that [`delivery`] created.
 pub(crate) fn claimed_event_id(claimed: &ClaimedDelivery) -> &str {
     claimed.details.rule.as_deref().unwrap()
 }
@@ -246,7 +244,6 @@ pub(crate) async fn lanes_with_many_waiting_deliveries_are_listed(store: Store) 
     assert_eq!(store.lane_backlogs(4).await.unwrap(), []);
 }
 
-/// The deletion of an account also deletes its claimed deliveries.
 pub(crate) async fn no_delivery_remains_if_it_is_claimed_while_its_account_is_deleted(
     store: Store,
 ) {

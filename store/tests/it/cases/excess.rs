@@ -1,7 +1,7 @@
 //! Conformance cases for tokens, grants and sessions beyond their maximum numbers.
 
 use belfry_core::oauth::grant::CodeGrant;
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{AuditFilter, NewToken, Session, Store};
 
 use super::grants::{count_grants, device};

@@ -2,7 +2,7 @@
 
 use belfry_core::matrix::{Device, LoginRequest};
 use belfry_core::oauth::grant::{Binding, CodeGrant};
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{NewToken, RetentionSettings, SignInOutcome, Store, SweepOutcome};
 use serde_json::json;
 

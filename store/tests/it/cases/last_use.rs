@@ -1,6 +1,6 @@
 //! Conformance cases for the last use of tokens and apps.
 
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{NewToken, Store};
 use jiff::Timestamp;
 
@@ -8,7 +8,6 @@ use super::{add_alice_and_app, hashed_secret, run_concurrently, timestamp, token
 
 const START: i64 = 1_800_000_000;
 
-/// Uses a token at `now`, as a request does.
 pub(crate) async fn use_token(store: &Store, secret: &str, now: i64) {
     let token = store.token(hashed_secret(secret)).await.unwrap().unwrap();
     store.record_use(hashed_secret(secret).lookup_key, &token, timestamp(now));
@@ -23,7 +22,6 @@ async fn last_use(store: &Store, secret: &str) -> Option<Timestamp> {
     store.token(hashed_secret(secret)).await.unwrap().unwrap().last_used_at()
 }
 
-/// Issues an app token at `created_at`.
 pub(crate) async fn issue_app_token(store: &Store, app_id: i64, secret: &str, created_at: i64) {
     let new_token = NewToken { app_id, created_at: timestamp(created_at), ..token(secret, None) };
     store.add_app_token(&new_token).await.unwrap();

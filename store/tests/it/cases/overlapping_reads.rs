@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use belfry_core::account::Role;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{NewToken, Store};
 use tokio::task::block_in_place;
 
@@ -19,7 +19,6 @@ struct ReadPause {
 }
 
 impl ReadPause {
-    /// Creates a pause, and the store whose reads it pauses.
     async fn new(store: Store) -> (Self, Store) {
         while !store.is_cache_enabled() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;

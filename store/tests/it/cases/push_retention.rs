@@ -1,8 +1,8 @@
 //! Conformance cases for the deletion of receivers, deliveries, messages and lanes.
 
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{
-    DeliveryOutcome, DeliveryResult, NewDelivery, NewMessage, Receiver, NewToken,
+    DeliveryOutcome, DeliveryResult, NewDelivery, NewMessage, NewToken, Receiver,
     RetentionSettings, Store, SweepOutcome,
 };
 

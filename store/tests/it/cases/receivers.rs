@@ -6,7 +6,7 @@ use belfry_core::push::receiver::{
     Protocol, Pusher, PusherKind, ReceiverDocument, Subscription, SubscriptionSettings,
 };
 use belfry_core::secret::Sha256Digest;
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{
     ListedReceiver, MAX_RECEIVERS, NewToken, Receiver, SetReceiverOutcome, Store, WriteOutcome,
 };
@@ -63,7 +63,6 @@ pub(crate) fn subscription(id: i64, token: &str) -> Receiver {
     }
 }
 
-/// Registers a receiver that is new.
 pub(crate) async fn add_receiver(store: &Store, receiver: &Receiver) {
     let outcome = store.set_receiver(&any_events(), receiver).await.unwrap();
     assert_eq!(outcome, SetReceiverOutcome::Added, "{receiver:?}");

@@ -7,7 +7,7 @@ use belfry_core::oauth::app::App;
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::oauth::issuer_policy::MASTODON;
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{
     AppListFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest, SweepOutcome,
 };
@@ -110,12 +110,10 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
     }
 }
 
-/// Adds an app that was registered at `created_at`.
 async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
     add_app_registered_by(store, id, client_id, created_at, Registrar::Api).await;
 }
 
-/// Adds an app that was registered at `created_at` by `registrar`.
 async fn add_app_registered_by(
     store: &Store,
     id: i64,

@@ -7,7 +7,7 @@ use belfry_core::rules::{
     NewRule, NewRuleLimits, RuleDocument, RuleError, RuleKind, RuleLimits, RulePosition, RuleScope,
     UserRuleDocuments,
 };
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{RuleWriteError, RuleWriter, SaveOutcome, SerializedDocument, Store};
 use jiff::Timestamp;
 use tokio::runtime::Handle;
@@ -37,7 +37,6 @@ async fn rule_ids_by_scope(store: &Store) -> Vec<(String, Vec<String>)> {
     ids_by_scope
 }
 
-/// Returns the expected result of [`rule_ids_by_scope`].
 fn expected_ids<const N: usize>(scopes: [(&str, &[&str]); N]) -> Vec<(String, Vec<String>)> {
     let to_strings = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
     scopes.into_iter().map(|(scope, ids)| (scope.to_owned(), to_strings(ids))).collect()

@@ -1,7 +1,7 @@
 //! Conformance cases for rulesets.
 
 use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoredRulesets};
 use jiff::Timestamp;
 

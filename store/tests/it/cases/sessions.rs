@@ -2,7 +2,7 @@
 
 use belfry_core::secret::HashedSecret;
 use belfry_core::user_agent::UserAgent;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{PendingSignIn, Session, SessionSummary, SignInOutcome, Store};
 
 use super::{account, add_session, hashed_secret, timestamp};

@@ -1,7 +1,7 @@
 //! Conformance cases for signing keys.
 
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{KeyPurpose, SigningKeyRow, Store, WriteOutcome};
 
 use super::receivers::{add_accounts_and_token, add_receiver, pusher, subscription};

@@ -5,7 +5,7 @@ use belfry_core::rules::{
     EnabledChange, NewRule, NewRuleLimits, RuleDocument, RuleExpiry, RuleKind, RulePosition,
     RuleScope,
 };
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{RetentionSettings, SaveOutcome, SerializedDocument, Store, SweepOutcome};
 use jiff::Timestamp;
 use serde_json::json;

@@ -5,7 +5,7 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
 use belfry_runtime::metrics::exposition::Exposition;
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, WriteOutcome};
 
 use super::{
@@ -253,7 +253,6 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
     assert_eq!(signed_in_at().await, Some(timestamp(5)));
 }
 
-/// A newer release may have stored unknown scopes.
 pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: Store) {
     add_alice_and_app(&store).await;
     let scopes = Scopes::from_stored("read urn:matrix:client:device:ABC bells:ring towers:climb");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry_store::test_support::any_events;
+use belfry_store::test::any_events;
 use belfry_store::{Account, AddAccountError, Store, StoreError};
 
 use super::rulesets::with_rule;

@@ -14,7 +14,6 @@ pub(super) struct SourceFile {
     pub paths: Vec<(Vec<String>, usize)>,
     /// The names that `use` declarations introduce, with their paths.
     pub names: BTreeMap<String, Vec<String>>,
-    /// The modules that are declared with `#[cfg(test)]`.
     pub test_modules: Vec<String>,
 }
 
@@ -158,7 +157,6 @@ fn tokenize(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Returns the length of the string literal at the start of the text.
 fn string_literal_length(text: &str) -> Option<usize> {
     let body = text.trim_start_matches(['b', 'c']);
     let prefix = text.len() - body.len();

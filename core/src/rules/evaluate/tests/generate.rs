@@ -47,7 +47,6 @@ const PROPERTY_PATHS: [&str; 10] = [
     "absent",
 ];
 
-/// Generates values of all types that can be compared.
 fn any_scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
         select(&PATTERNS[..]).prop_map(Value::from),
@@ -114,7 +113,6 @@ fn any_actions() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// Generates stored rules of all kinds.
 fn any_rule() -> impl Strategy<Value = (&'static str, Value)> {
     let enabled = || prop::bool::weighted(0.8);
     let conditions = prop::collection::vec(any_condition(), 0..3);
@@ -160,7 +158,6 @@ fn any_changes() -> impl Strategy<Value = Value> {
     prop::collection::btree_map(select(ids), change, 0..4).prop_map(|changes| json!(changes))
 }
 
-/// Generates global documents.
 pub(crate) fn any_global_document() -> impl Strategy<Value = RuleDocument> {
     (any_rules(), prop_oneof![2 => Just(json!({})), 1 => any_changes()]).prop_map(
         |(rules, changes)| parse_document("global", &json!({"rules": rules, "changes": changes})),

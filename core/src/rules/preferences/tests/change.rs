@@ -3,7 +3,6 @@
 use super::*;
 use crate::rules::{Action, NewRuleLimits, RuleError, User};
 
-/// Returns the user rules after these changes.
 #[track_caller]
 fn rules_after(document: &RuleDocument, changes: &[PreferenceChange]) -> Value {
     let mut document = document.clone();

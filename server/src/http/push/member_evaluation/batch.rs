@@ -33,12 +33,10 @@ pub(super) struct Batch {
     members: Vec<BatchMember>,
     /// The size of the members' rules, in bytes.
     bytes: usize,
-    /// Number of members whose pushers are loaded.
     members_with_pushers: usize,
 }
 
 struct BatchMember {
-    /// The position in the request.
     position: usize,
     account_id: i64,
     /// `None` if the request names the member by this user id.
@@ -53,9 +51,7 @@ enum MemberRules {
     Loaded(RulesetsSnapshot),
 }
 
-/// A member with compiled rules.
 pub(super) struct CompiledMember {
-    /// The position in the request.
     pub(super) position: usize,
     pub(super) account_id: i64,
     user_id: Option<Box<str>>,
@@ -64,7 +60,6 @@ pub(super) struct CompiledMember {
     pub(super) pushers: Vec<ActivePusher>,
 }
 
-/// An active pusher of a member.
 pub(super) struct ActivePusher {
     pub(super) receiver_id: i64,
     pub(super) origin: String,
@@ -72,7 +67,6 @@ pub(super) struct ActivePusher {
 }
 
 impl CompiledMember {
-    /// Returns the user id of this member of the request.
     pub(super) fn user_id<'a>(&'a self, requested: &'a RequestedMember) -> &'a str {
         self.user_id.as_deref().unwrap_or(&requested.id)
     }

@@ -14,9 +14,7 @@ use super::batch::{ActivePusher, CompiledMember};
 
 /// Collects the pushers that get a message.
 pub(super) struct TargetCollector {
-    /// The counts of each member of the request.
     counts: Vec<Counts>,
-    /// The accounts whose pushers were loaded.
     pub(super) loaded_account_ids: HashSet<i64>,
     pub(super) targets: Vec<DeliveryTarget>,
 }

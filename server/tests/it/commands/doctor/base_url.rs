@@ -79,7 +79,6 @@ fn a_base_url_shared_by_several_nodes_is_accepted_on_each() {
     }
 }
 
-/// The base URL has a different scheme from the server.
 #[test]
 fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     let workspace = Workspace::sqlite();

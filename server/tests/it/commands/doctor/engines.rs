@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 
-use belfry_store::test_support::{PooledDatabase, PostgresProxy};
+use belfry_store::test::{PooledDatabase, PostgresProxy};
 use test_engines::shared::engine_url;
 use test_engines::shared::private_cluster;
 use test_engines::{Postgres, Redis, free_port};

@@ -24,11 +24,8 @@ pub(super) enum Configuration {
     Envoy,
 }
 
-/// The addresses that replace those in the guide.
 pub(super) struct Addresses<'a> {
-    /// The port of the proxy.
     pub(super) port: u16,
-    /// Host and port of Belfry.
     pub(super) belfry: &'a str,
     /// Host and port of the protected server.
     pub(super) upstream: &'a str,

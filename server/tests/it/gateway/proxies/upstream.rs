@@ -50,7 +50,6 @@ impl Upstream {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// Resets the number of requests.
     pub(super) fn reset_request_count(&self) {
         self.requests.store(0, Ordering::SeqCst);
     }

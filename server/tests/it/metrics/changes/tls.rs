@@ -10,7 +10,6 @@ use crate::support::files::write_certificate_with;
 
 const EXPIRY_METRIC: &str = "belfry_tls_certificate_expiry_timestamp_seconds";
 
-/// Writes a certificate that expires at the beginning of a year.
 fn write_expiring_certificate(dir: &Path, expiry_year: i32) {
     write_certificate_with(dir, "localhost", |params| {
         params.not_after = date_time_ymd(expiry_year, 1, 1);

@@ -15,7 +15,6 @@ use crate::support::process::run_successfully;
 /// Number of concurrent clients, each with a rule.
 const CLIENTS: usize = 6;
 
-/// Running clients.
 pub(super) struct Load {
     shared: Arc<Shared>,
     clients: JoinSet<AcknowledgedWrites>,
@@ -31,19 +30,14 @@ struct Shared {
     failures: Mutex<Vec<String>>,
 }
 
-/// The acknowledged writes of a client.
 struct AcknowledgedWrites {
-    /// The path of the client's rule.
     rule_path: String,
-    /// The pattern of the last acknowledged write.
     pattern: String,
-    /// App tokens.
     tokens: Vec<String>,
 }
 
 /// A client that sends requests through nginx.
 struct Worker {
-    /// The path of its rule.
     rule_path: String,
     account_token: String,
     url: String,

@@ -9,26 +9,21 @@ use tempfile::TempDir;
 use test_engines::Postgres;
 use test_engines::shared::postgres_url;
 
-/// A certificate and its key, in PEM.
 type CertificateAndKey = (String, String);
 
-/// A certificate authority.
 pub struct CertificateAuthority(CertifiedIssuer<'static, KeyPair>);
 
 impl CertificateAuthority {
-    /// Creates an authority with this name.
     pub fn new(name: &str) -> Self {
         let mut params = certificate_params(name, Vec::new());
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Returns the certificate of the authority, in PEM.
     pub fn pem(&self) -> String {
         self.0.as_ref().pem()
     }
 
-    /// Issues a certificate for a host name.
     pub fn issue(&self, name: &str) -> CertificateAndKey {
         let key = KeyPair::generate().unwrap();
         let params = certificate_params(name, vec![name.to_owned()]);
@@ -46,9 +41,7 @@ fn certificate_params(subject: &str, names: Vec<String>) -> CertificateParams {
 /// A PostgreSQL server with a certificate for localhost, and a directory with files for its
 /// clients.
 pub struct TlsPostgres {
-    /// The running server.
     pub postgres: Postgres,
-    /// The certificate authority that issued the server certificate.
     pub authority: CertificateAuthority,
     /// A directory for clients, with `ca.pem`, `other.pem` and `same-name.pem`.
     pub client_files: TempDir,

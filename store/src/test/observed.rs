@@ -14,9 +14,7 @@ use crate::store::Store;
 /// A statement that succeeded and was not rolled back.
 #[derive(Debug, Clone)]
 pub struct RecordedStatement {
-    /// The SQL with the values of its parameters.
     pub sql: String,
-    /// The SQL with numbered parameters.
     pub numbered_sql: &'static str,
 }
 
@@ -100,7 +98,6 @@ impl Store {
         Self { engine: Arc::new(engine), ..self }
     }
 
-    /// Returns a store that collects its statements.
     pub fn with_statement_recorder(self) -> (Self, Arc<Mutex<Vec<RecordedStatement>>>) {
         let recording = Arc::new(Mutex::new(Vec::new()));
         let statements = Arc::clone(&recording);

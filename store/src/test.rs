@@ -105,7 +105,6 @@ impl Store {
         self.engine.read(sql!("select id from grants")).await.unwrap().len()
     }
 
-    /// Makes the leases of all claims expire.
     pub async fn expire_leases(&self) {
         let update = sql!("update deliveries set lease_until = 0 where lease_until is not null");
         self.write(Change::unaudited(update)).await.unwrap();
@@ -148,7 +147,7 @@ macro_rules! on_both_engines {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    let database = $crate::test_support::TestDatabase::sqlite();
+                    let database = $crate::test::TestDatabase::sqlite();
                     super::$case($start(database).await).await;
                 }
             )*
@@ -157,7 +156,7 @@ macro_rules! on_both_engines {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    if let Some(database) = $crate::test_support::TestDatabase::postgres().await {
+                    if let Some(database) = $crate::test::TestDatabase::postgres().await {
                         super::$case($start(database).await).await;
                     }
                 }

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use crate::clock::Clock;
 
-/// A clock that tests advance by hand.
 #[derive(Debug)]
 pub struct FakeClock(AtomicI64);
 
@@ -21,7 +20,6 @@ impl FakeClock {
         self.advance_millis(seconds * 1000);
     }
 
-    /// Advances the clock by milliseconds.
     pub fn advance_millis(&self, millis: i64) {
         self.0.fetch_add(millis, Ordering::SeqCst);
     }

@@ -11,19 +11,15 @@ use tokio::sync::watch;
 use super::TestDatabase;
 use crate::engine::database::Database;
 
-/// A running proxy.
 pub struct PostgresProxy {
     /// The database, at the proxy's address.
     pub database: Database,
-    /// Faults that it injects into the connections.
     pub faults: Arc<Faults>,
 }
 
-/// The faults that the proxy injects.
 pub struct Faults {
     /// True while notifications are dropped.
     pub drops_notifications: AtomicBool,
-    /// Number of dropped notifications.
     pub dropped_notifications: AtomicUsize,
     /// Requests that contain this string are delayed until their client has disconnected and this
     /// string has become empty.
@@ -31,7 +27,6 @@ pub struct Faults {
 }
 
 impl PostgresProxy {
-    /// Starts a proxy in front of a database.
     pub async fn start(database: &TestDatabase, drops_notifications: bool) -> Self {
         let mut url = url::Url::parse(database.url().unwrap()).unwrap();
         let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432));

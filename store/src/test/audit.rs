@@ -11,7 +11,6 @@ pub fn any_events() -> NewAuditEvents {
     NewAuditEvent::for_server(far_future(), AuditKind::AccountNote).into()
 }
 
-/// Returns a filter for all events except [`any_events`].
 pub fn recorded_events() -> AuditFilter<'static> {
     AuditFilter { before: Some(far_future()), ..AuditFilter::default() }
 }
