@@ -144,7 +144,9 @@ pub fn run() -> ExitCode {
         Err(error) => {
             match error.downcast_ref::<ConfigError>() {
                 Some(ConfigError { problems }) => {
-                    problems.iter().for_each(|problem| print_message(format!("belfry: {problem}")));
+                    for problem in problems {
+                        print_message(format_args!("belfry: {problem}"));
+                    }
                 }
                 None => print_message(format_args!("belfry: {error}")),
             }

@@ -46,17 +46,17 @@ const TOOLS: [(&str, &str, &str); 4] = [
 
 /// Fails with the commands that install the missing tools.
 pub(crate) fn ensure_tools_are_installed() -> Result<(), Box<dyn Error>> {
-    let mut commands = String::new();
+    let mut commands = Vec::new();
     for (tool, version, features) in TOOLS {
         let output = cargo::command(&[tool, "--version"]).output()?;
         if !String::from_utf8_lossy(&output.stdout).trim().ends_with(version) {
-            commands += &format!("\n  cargo install --locked cargo-{tool}@{version}{features}");
+            commands.push(format!("cargo install --locked cargo-{tool}@{version}{features}"));
         }
     }
     if commands.is_empty() {
         return Ok(());
     }
-    Err(format!("missing tools; install them with{commands}").into())
+    Err(format!("missing tools; install them with\n  {}", commands.join("\n  ")).into())
 }
 
 /// Checks licences, banned crates and the sources of all dependencies with `deny.toml`.

@@ -92,7 +92,7 @@ pub enum RoutePatternError {
     Method(String),
 }
 
-/// The methods of HTTP and WebDAV that a pattern may have. Clients' methods are not restricted.
+/// The methods of HTTP and `WebDAV` that a pattern may have. Clients' methods are not restricted.
 const METHODS: [&str; 18] = [
     "CONNECT",
     "COPY",

@@ -2,7 +2,6 @@
 
 mod list;
 mod secret;
-mod show;
 
 use std::io::{Write, stdout};
 use std::sync::Arc;

@@ -60,7 +60,7 @@ impl Config {
         }
         let local_ranges = self.push.allowed_networks.iter().filter(|range| {
             let contains = |address: &&str| address.parse().is_ok_and(|ip| range.contains(ip));
-            !range.is_too_large() && LOCAL_ADDRESSES.iter().any(|address| contains(&address))
+            !range.is_too_large() && LOCAL_ADDRESSES.iter().any(contains)
         });
         warnings.extend(local_ranges.map(|range| {
             format!(

@@ -62,11 +62,10 @@ impl EventDelivery {
             return Ok(Vec::new());
         }
         let receivers = store.live_receivers(account_id, now).await?;
-        let deliveries = deliveries.into_iter();
-        Ok(deliveries.map(|delivery| Self::new(delivery, &receivers)).collect())
+        Ok(deliveries.iter().map(|delivery| Self::new(delivery, &receivers)).collect())
     }
 
-    fn new(delivery: LoggedDelivery, receivers: &[ListedReceiver]) -> Self {
+    fn new(delivery: &LoggedDelivery, receivers: &[ListedReceiver]) -> Self {
         let receiver = receivers.iter().find(|listed| listed.receiver.id == delivery.receiver_id);
         Self {
             receiver: receiver.map(|listed| ReceiverSummary {

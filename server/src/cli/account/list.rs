@@ -4,9 +4,8 @@ use belfry_core::account::Role;
 use belfry_store::{Account, AccountListFilter, EnabledState, Store};
 use clap::Args;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
-use super::show::show_account;
+use super::show::{account_to_json, format_email, show_account};
 use crate::cli::output::{ListOptions, one_of};
 use crate::cli::{CliError, or_dash};
 use crate::config::Config;
@@ -68,31 +67,4 @@ fn to_columns(account: &Account) -> Vec<String> {
         account.role.to_string(),
         or_dash(account.delete_at),
     ]
-}
-
-/// Returns the e-mail address, marked if it is unverified, or a dash.
-pub(super) fn format_email(account: &Account) -> String {
-    let Account { email, unverified_email, .. } = account;
-    match (email, unverified_email) {
-        (Some(email), _) => email.clone(),
-        (None, Some(email)) => format!("{email} (unverified)"),
-        (None, None) => "-".to_owned(),
-    }
-}
-
-/// Returns the account as JSON, without its password.
-pub(super) fn account_to_json(account: &Account) -> Value {
-    let Account { email, unverified_email, .. } = account;
-    json!({
-        "id": account.id.to_string(),
-        "name": account.name,
-        "email": email.as_ref().or(unverified_email.as_ref()),
-        "email_verified": email.is_some(),
-        "role": account.role.as_str(),
-        "state": EnabledState::from_disabled_at(account.disabled_at).as_str(),
-        "created_at": account.created_at.to_string(),
-        "signed_in_at": account.signed_in_at.map(|time| time.to_string()),
-        "disabled_at": account.disabled_at.map(|time| time.to_string()),
-        "delete_at": account.delete_at.map(|time| time.to_string()),
-    })
 }

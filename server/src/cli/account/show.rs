@@ -1,11 +1,10 @@
-//! `belfry account list ACCOUNT`
+//! `belfry account list ACCOUNT`, and the form of an account in all output.
 
 use belfry_core::matrix;
-use belfry_store::{AuthorizedApp, EnabledState, Store};
+use belfry_store::{Account, AuthorizedApp, EnabledState, Store};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::list::{account_to_json, format_email};
 use crate::cli::output::{format_count, format_json_line, print, print_record};
 use crate::cli::{CliError, or_never};
 use crate::config::Config;
@@ -84,5 +83,32 @@ fn app_to_json(app: &AuthorizedApp, token_count: i64) -> Value {
         "scopes": app.scopes.names().collect::<Vec<_>>(),
         "tokens": token_count,
         "since": app.since.to_string(),
+    })
+}
+
+/// Returns the e-mail address, marked if it is unverified, or a dash.
+pub(super) fn format_email(account: &Account) -> String {
+    let Account { email, unverified_email, .. } = account;
+    match (email, unverified_email) {
+        (Some(email), _) => email.clone(),
+        (None, Some(email)) => format!("{email} (unverified)"),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// Returns the account as JSON, without its password.
+pub(super) fn account_to_json(account: &Account) -> Value {
+    let Account { email, unverified_email, .. } = account;
+    json!({
+        "id": account.id.to_string(),
+        "name": account.name,
+        "email": email.as_ref().or(unverified_email.as_ref()),
+        "email_verified": email.is_some(),
+        "role": account.role.as_str(),
+        "state": EnabledState::from_disabled_at(account.disabled_at).as_str(),
+        "created_at": account.created_at.to_string(),
+        "signed_in_at": account.signed_in_at.map(|time| time.to_string()),
+        "disabled_at": account.disabled_at.map(|time| time.to_string()),
+        "delete_at": account.delete_at.map(|time| time.to_string()),
     })
 }

@@ -1,15 +1,15 @@
-//! `belfry app list`
+//! `belfry app list`, for all apps or one.
 
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::redirect::RedirectUri;
-use belfry_store::{AppListFilter, EnabledState, Store, StoredApp};
+use belfry_store::{AppListFilter, AppTokens, EnabledState, Store, StoredApp};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::show::show_app;
-use crate::cli::CliError;
-use crate::cli::output::{ListOptions, one_of};
+use super::find_app;
+use crate::cli::output::{ListOptions, format_json_line, one_of, print, print_record};
+use crate::cli::{CliError, or_dash, or_never};
 
 #[derive(Args)]
 pub(in crate::cli) struct List {
@@ -59,7 +59,7 @@ fn to_columns(stored_app: &StoredApp) -> Vec<String> {
 }
 
 /// Returns the app as JSON, without its secrets.
-pub(super) fn to_json(stored_app: &StoredApp) -> Value {
+fn to_json(stored_app: &StoredApp) -> Value {
     let App { id, client_id, details, .. } = &stored_app.app;
     json!({
         "id": id.to_string(),
@@ -72,4 +72,46 @@ pub(super) fn to_json(stored_app: &StoredApp) -> Value {
         "created_at": stored_app.created_at.to_string(),
         "disabled_at": stored_app.disabled_at.map(|time| time.to_string()),
     })
+}
+
+/// Prints an app with the state of its secrets and its number of tokens.
+async fn show_app(
+    argument: &str,
+    as_json: bool,
+    store: &Store,
+    now: Timestamp,
+) -> Result<(), CliError> {
+    let stored_app = find_app(store, argument).await?;
+    let App { id, client_id, details, .. } = &stored_app.app;
+    let AppTokens { valid_count: valid_tokens, last_issued_at } =
+        store.app_tokens(*id, now).await?;
+    let previous_until = stored_app.secrets.previous_until(now);
+    if as_json {
+        let mut object = to_json(&stored_app);
+        object["previous_secret_until"] = previous_until.map(|time| time.to_string()).into();
+        object["last_used_at"] = stored_app.last_used_at.map(|time| time.to_string()).into();
+        object["tokens"] = valid_tokens.into();
+        object["last_token_at"] = last_issued_at.map(|time| time.to_string()).into();
+        return Ok(print(&format_json_line(&object))?);
+    }
+    let mut rows = vec![
+        ("id", id.to_string()),
+        ("name", details.name.clone()),
+        ("website", or_dash(details.website.as_ref())),
+        ("client id", client_id.clone()),
+        ("scopes", details.scopes.to_string()),
+    ];
+    let uris = details.redirect_uris.iter();
+    rows.extend(uris.map(|uri| ("redirect URI", uri.as_str().to_owned())));
+    rows.extend([
+        ("registered", stored_app.created_at.to_string()),
+        (
+            "last used",
+            or_never(stored_app.last_used_at.map(|time| format!("within the hour of {time}"))),
+        ),
+        ("old secret", or_dash(previous_until.map(|until| format!("accepted until {until}")))),
+        ("tokens", format!("{valid_tokens} valid, last issued {}", or_never(last_issued_at))),
+        ("state", EnabledState::from_disabled_at(stored_app.disabled_at).as_str().to_owned()),
+    ]);
+    Ok(print_record(&rows)?)
 }

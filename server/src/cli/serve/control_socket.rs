@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub(super) async fn serve_control_socket(
 }
 
 /// Logs an error, unless it is the same as the last time.
-fn report_error(path: &PathBuf, error: &io::Error, last_error: &mut Option<String>) {
+fn report_error(path: &Path, error: &io::Error, last_error: &mut Option<String>) {
     let message = error.to_string();
     if last_error.as_ref() == Some(&message) {
         return;

@@ -259,7 +259,7 @@ pub(crate) async fn a_push_key_is_removed_from_other_accounts(store: Store) {
     }
     let mut other_app = pusher(8, 7, "a");
     if let ReceiverDocument::Pusher(pusher) = &mut other_app.document {
-        pusher.app_id = "other".to_owned();
+        "other".clone_into(&mut pusher.app_id);
     }
     add_receiver(&store, &other_app).await;
     let taken_over = events_of(AuditKind::ReceiverTakeover);
@@ -306,7 +306,7 @@ pub(crate) async fn a_receiver_is_activated_by_its_ack_token(store: Store) {
     let ack = Some(PendingAck { digest, expires_at: timestamp(300) });
     let inactive = Receiver { pending_ack: ack, ..pusher(7, 5, "a") };
     add_receiver(&store, &inactive).await;
-    assert_eq!(store.receivers(7, timestamp(20)).await.unwrap(), [inactive.clone()]);
+    assert_eq!(store.receivers(7, timestamp(20)).await.unwrap(), std::slice::from_ref(&inactive));
     let active = async || store.receivers_of_accounts(&[7], timestamp(20)).await.unwrap();
     assert_eq!(active().await, []);
     let activate = async |account, id, token: &str| {

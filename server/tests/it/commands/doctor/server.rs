@@ -108,7 +108,7 @@ fn the_socket_rejects_invalid_requests() {
         let response = send(request);
         assert!(response.starts_with("{\"Err\":") && response.ends_with('\n'), "{response}");
     }
-    let long_request = [b'a'; 100_000];
+    let long_request = vec![b'a'; 100_000];
     assert!(!send(&long_request).contains("Ok"));
     let _idle: Vec<UnixStream> = (0..4).map(|_| UnixStream::connect(&socket).unwrap()).collect();
     let response = send(b"{\"command\":\"settings\"}\n");
