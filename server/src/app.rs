@@ -1,5 +1,6 @@
 //! The state shared by all HTTP handlers.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -36,8 +37,12 @@ use crate::paths::{FRONT, PROFILE};
 /// oldest are deleted.
 const MAX_PENDING_REQUESTS: usize = 100_000;
 
-/// The state shared by all HTTP handlers.
-pub struct AppState {
+/// The state shared by all HTTP handlers. Cloning it is cheap.
+#[derive(Clone)]
+pub struct AppState(Arc<StateParts>);
+
+/// The parts of the state.
+pub struct StateParts {
     pub config: Config,
     /// The rules of the issuer below `/oauth`.
     pub issuer_policy: IssuerPolicy,
@@ -75,7 +80,21 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// Builds the state from the settings, an open store and a clock.
+    pub fn new(parts: StateParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for AppState {
+    type Target = StateParts;
+
+    fn deref(&self) -> &StateParts {
+        &self.0
+    }
+}
+
+impl StateParts {
+    /// Builds the parts from the settings, an open store and a clock.
     pub async fn new(
         config: Config,
         base_url: BaseUrl,

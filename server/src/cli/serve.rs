@@ -23,7 +23,7 @@ use self::reload::reload_at_hangup;
 use self::stop::StopSignals;
 use super::CliError;
 use super::lock::lock_data;
-use crate::app::AppState;
+use crate::app::{AppState, StateParts};
 use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, ListenAddress, Overrides};
 use crate::http::HttpService;
@@ -84,28 +84,28 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         tracing::warn!("{warning}");
     }
     raise_file_limit(&config);
-    let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
+    let state = AppState::new(StateParts::new(config, base_url, store, clock).await?);
     start_periodic_tasks(&state);
-    let socket_state = Arc::clone(&state);
+    let socket_state = state.clone();
     // Created before the ready line, so that commands find it from then on.
     let mut socket = Some(bind_control_socket(&state));
     state.tasks.add(Task::spawn("control_socket", move || {
-        serve_control_socket(Arc::clone(&socket_state), port, socket.take())
+        serve_control_socket(socket_state.clone(), port, socket.take())
     }));
     let overrides = Arc::new(overrides);
     let hangup = Arc::new(Mutex::new(hangup));
-    let reload_state = Arc::clone(&state);
+    let reload_state = state.clone();
     state.tasks.add(Task::spawn("reload", move || {
         let overrides = Arc::clone(&overrides);
         let hangup = Arc::clone(&hangup);
-        reload_at_hangup(Arc::clone(&reload_state), overrides, warnings.clone(), hangup)
+        reload_at_hangup(reload_state.clone(), overrides, warnings.clone(), hangup)
     }));
     if let Some(tls) = tls.clone() {
         state.metrics.tls.get_or_init(|| tls.clone());
         state.tasks.add(Task::spawn("certificate", move || tls.clone().watch()));
     }
     if let Some(listener) = metrics_listener {
-        let service = HttpService::metrics_only(Arc::clone(&state));
+        let service = HttpService::metrics_only(state.clone());
         let mut listener = Some(listener);
         // Runs until the process exits, so that readiness can be queried while requests finish.
         state.tasks.add(Task::spawn("metrics_listener", move || {
@@ -120,7 +120,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     }
     let status = format!("listening on {listening_url}");
     service_manager::notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
-    let service = HttpService::new(Arc::clone(&state));
+    let service = HttpService::new(state.clone());
     if let Some(interval) = sd_notify::watchdog_enabled() {
         let service = service.clone();
         let reset_watchdog = move || service_manager::reset_watchdog(service.clone());
@@ -168,7 +168,7 @@ fn advise_on_bind_error(error: &io::Error, address: &ListenAddress, flag: &str) 
 }
 
 /// Starts the worker that delivers messages, if delivery is configured.
-fn start_delivery(state: &Arc<AppState>) {
+fn start_delivery(state: &AppState) {
     let Some(delivery) = &state.delivery else { return };
     let worker = Arc::clone(&delivery.worker);
     state.tasks.add(Task::spawn("delivery", move || Arc::clone(&worker).run()));
@@ -193,7 +193,7 @@ async fn stop_delivery(state: &AppState) {
 }
 
 /// Starts the tasks that delete expired data and store counters at intervals.
-fn start_periodic_tasks(state: &Arc<AppState>) {
+fn start_periodic_tasks(state: &AppState) {
     start_periodic_task(state, "sweep", SWEEP_INTERVAL, |state| async move {
         state.delete_excess_rows().await;
         state.sweep().await;
@@ -214,13 +214,13 @@ fn start_periodic_tasks(state: &Arc<AppState>) {
 }
 
 fn start_periodic_task<F: Future<Output = ()> + Send + 'static>(
-    state: &Arc<AppState>,
+    state: &AppState,
     name: &'static str,
     interval: Duration,
-    task: impl Fn(Arc<AppState>) -> F + Send + Sync + 'static,
+    task: impl Fn(AppState) -> F + Send + Sync + 'static,
 ) {
-    let task_state = Arc::clone(state);
-    state.tasks.add(Task::spawn_periodic(name, interval, move || task(Arc::clone(&task_state))));
+    let task_state = state.clone();
+    state.tasks.add(Task::spawn_periodic(name, interval, move || task(task_state.clone())));
 }
 
 /// Serves the metrics. If the task was restarted after a failure, `listener` is `None` and the

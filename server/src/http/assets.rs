@@ -1,7 +1,5 @@
 //! `GET /oauth/static/…`: the files that pages load.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -16,7 +14,7 @@ use crate::pages::assets::{StaticFile, embedded_files};
 const CACHE_FOREVER: &str = "public, max-age=31536000, immutable";
 
 pub(super) async fn serve_asset(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     path: RawPath,
 ) -> Result<Response, CommonError> {
     let name = path.parameter("{file}").unwrap_or_default();

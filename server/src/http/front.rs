@@ -1,7 +1,5 @@
 //! `GET /`: the front page.
 
-use std::sync::Arc;
-
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -19,7 +17,7 @@ use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 /// `GET /`: an HTML page. Clients that do not accept HTML get an error with the path of the API
 /// description.
 pub(super) async fn get_front_page(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     request: Request,
 ) -> Result<Response, CommonError> {
     let (mut parts, _) = request.into_parts();

@@ -4,7 +4,6 @@
 //! consumes only the quota of its own token and address.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
@@ -34,7 +33,7 @@ const MAX_LOGGED_BYTES: usize = 500;
 
 /// `/gateway/check`, with any method: proxies send the method of the original request, or GET.
 pub(crate) async fn check_request(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     request: Request,
 ) -> (Extension<RateLimitDecision>, Result<Response, GatewayError>) {
     let own_method = request.method().as_str();

@@ -4,7 +4,6 @@
 //! metrics address shows them to everyone.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
@@ -38,7 +37,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// `GET /healthz`: liveness, without a database check.
-pub(super) async fn healthz(State(state): State<Arc<AppState>>, parts: Parts) -> Response {
+pub(super) async fn healthz(State(state): State<AppState>, parts: Parts) -> Response {
     if let Some(probe) = parts.headers.get(PROBE_HEADER) {
         state.expected_probe.record(probe.as_bytes(), || describe_arrival(&state, &parts));
     }
@@ -61,12 +60,12 @@ fn describe_arrival(state: &AppState, parts: &Parts) -> Option<Arrival> {
 }
 
 /// `GET /readyz`: readiness, with details for operators.
-pub(super) async fn readyz(State(state): State<Arc<AppState>>, parts: Parts) -> Response {
+pub(super) async fn readyz(State(state): State<AppState>, parts: Parts) -> Response {
     respond_with_readiness(&state, is_operator(&state, &parts)).await
 }
 
 /// `GET /readyz` on the metrics address.
-pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> Response {
+pub(super) async fn readyz_with_details(State(state): State<AppState>) -> Response {
     respond_with_readiness(&state, true).await
 }
 

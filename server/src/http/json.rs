@@ -1,7 +1,6 @@
 //! JSON responses.
 
 use std::future::ready;
-use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -42,7 +41,7 @@ pub(crate) const REVALIDATE: [(header::HeaderName, HeaderValue); 1] =
     [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];
 
 /// Returns a route that always returns this document, serialized once.
-pub(crate) fn constant_route(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
+pub(crate) fn constant_route(document: &impl Serialize) -> MethodRouter<AppState> {
     let body = Bytes::from(to_bytes(document));
     get(move || ready((REVALIDATE, JsonBytes(body.clone()))))
 }

@@ -4,8 +4,6 @@ pub(super) mod login;
 pub(super) mod pushers;
 pub(super) mod register;
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use belfry_core::audit::{AuditKind, NewAuditEvents};
@@ -22,7 +20,7 @@ use crate::http::extract::requester::Requester;
 use crate::http::json::{Json, JsonBytes};
 
 /// `GET versions`: the supported versions of the Matrix specification.
-pub(super) async fn versions(State(state): State<Arc<AppState>>) -> Json<Value> {
+pub(super) async fn versions(State(state): State<AppState>) -> Json<Value> {
     let unstable_features = if state.delivery.is_some() {
         json!({ "org.matrix.msc3881": true, "org.matrix.msc4174": true })
     } else {
@@ -33,7 +31,7 @@ pub(super) async fn versions(State(state): State<Arc<AppState>>) -> Json<Value> 
 
 /// `GET account/whoami`: the user of the token, and the device to which it was issued, if any.
 pub(super) async fn whoami(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     let mut response = json!({ "user_id": requester.user_id(&state), "is_guest": false });
@@ -46,7 +44,7 @@ pub(super) async fn whoami(
 }
 
 pub(super) async fn logout(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     audit: RequestAudit,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
@@ -59,7 +57,7 @@ pub(super) async fn logout(
 
 /// `GET user/{userId}/account_data/m.push_rules`: all rulesets of the user.
 pub(super) async fn account_data(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
     path: RawPath,
 ) -> Result<Response, MatrixError> {

@@ -3,8 +3,6 @@
 //! On the main address, metrics are for operators only: clients on this machine. The metrics address
 //! shows them to everyone.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::header;
 use axum::http::request::Parts;
@@ -19,7 +17,7 @@ use crate::metrics::families;
 
 /// `GET /metrics` on the main address; responds with 404 to clients other than operators.
 pub(super) async fn serve_metrics_to_operators(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     parts: Parts,
 ) -> Result<Response, CommonError> {
     if is_operator(&state, &parts) {
@@ -30,7 +28,7 @@ pub(super) async fn serve_metrics_to_operators(
 }
 
 /// `GET /metrics` on the metrics address.
-pub(super) async fn serve_metrics(State(state): State<Arc<AppState>>) -> Response {
+pub(super) async fn serve_metrics(State(state): State<AppState>) -> Response {
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], render_metrics(&state)).into_response()
 }
 

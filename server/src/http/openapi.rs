@@ -35,9 +35,9 @@ const DESCRIBED_SEGMENT: &str = "_matrix";
 
 /// Returns the document's route. The document is rendered at the first request, because most
 /// servers never receive one.
-pub(super) fn openapi_route() -> MethodRouter<Arc<AppState>> {
+pub(super) fn openapi_route() -> MethodRouter<AppState> {
     let document = Arc::new(OnceLock::new());
-    get(move |State(state): State<Arc<AppState>>, request_headers: HeaderMap| {
+    get(move |State(state): State<AppState>, request_headers: HeaderMap| {
         let (etag, bytes) = document.get_or_init(|| {
             let base_url = state.base_url.to_string();
             let bytes = to_bytes(&openapi_document(&base_url, &state.config.name_segments));

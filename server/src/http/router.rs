@@ -4,8 +4,6 @@ mod area_router;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use axum::routing::{any, get, post};
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
@@ -75,11 +73,11 @@ pub(crate) const MATRIX: Area = Area {
 };
 
 /// Returns the routes of the public address.
-pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
+pub(crate) fn routes(state: &AppState) -> Routes {
     Routes::join(area_routers(state), DEFAULT_AREA, state)
 }
 
-pub(crate) fn metrics_routes(state: &Arc<AppState>) -> Routes {
+pub(crate) fn metrics_routes(state: &AppState) -> Routes {
     let area = AreaRouter::new(EXEMPT)
         .route("/metrics", get(metrics::serve_metrics))
         .route(paths::READYZ, get(health::readyz_with_details));

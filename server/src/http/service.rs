@@ -29,22 +29,22 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Clone)]
 pub struct HttpService {
     routes: Arc<Routes>,
-    state: Arc<AppState>,
+    state: AppState,
 }
 
 impl HttpService {
     /// Returns the service for the public address.
-    pub fn new(state: Arc<AppState>) -> Self {
+    pub fn new(state: AppState) -> Self {
         Self { routes: Arc::new(routes(&state)), state }
     }
 
     /// Returns the service for the metrics address, with metrics and readiness only.
-    pub fn metrics_only(state: Arc<AppState>) -> Self {
+    pub fn metrics_only(state: AppState) -> Self {
         Self { routes: Arc::new(metrics_routes(&state)), state }
     }
 
     /// Returns the state shared by the handlers.
-    pub fn state(&self) -> &Arc<AppState> {
+    pub fn state(&self) -> &AppState {
         &self.state
     }
 

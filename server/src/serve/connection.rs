@@ -57,7 +57,7 @@ impl Connection {
     pub(super) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
         // An error is ignored: it only means that small packets may be delayed.
         drop(stream.set_nodelay(true));
-        let state = Arc::clone(self.service.state());
+        let state = self.service.state().clone();
         let _open = state.metrics.http.connections.enter();
         let max_duration = if self.is_health_only { HEALTH_TIMEOUT } else { Duration::MAX };
         let serve = async {

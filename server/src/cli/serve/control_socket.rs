@@ -41,7 +41,7 @@ pub(super) fn bind_control_socket(state: &AppState) -> io::Result<UnixListener> 
 ///
 /// `socket` is the first attempt.
 pub(super) async fn serve_control_socket(
-    state: Arc<AppState>,
+    state: AppState,
     port: u16,
     socket: Option<io::Result<UnixListener>>,
 ) {
@@ -56,7 +56,7 @@ pub(super) async fn serve_control_socket(
                 while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
                     match listener.accept().await {
                         Ok((stream, _)) => {
-                            let state = Arc::clone(&state);
+                            let state = state.clone();
                             tokio::spawn(async move {
                                 let _closed = timeout(TIMEOUT, respond(stream, &state, port)).await;
                                 drop(slot);

@@ -14,7 +14,7 @@ use crate::config::{Config, Overrides, RunningSettings, is_reloaded};
 /// Reloads at every SIGHUP, with the flags and variables given at startup. `warnings` were already
 /// logged at startup.
 pub(super) async fn reload_at_hangup(
-    state: Arc<AppState>,
+    state: AppState,
     overrides: Arc<Overrides>,
     mut warnings: Vec<String>,
     hangup: Arc<Mutex<Signal>>,

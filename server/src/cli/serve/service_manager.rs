@@ -34,8 +34,6 @@ pub(super) fn notify(states: &[NotifyState<'_>]) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::http::test_service;
 
@@ -44,7 +42,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let empty_service = test_service(dir.path()).await;
         assert_eq!(empty_service.check_health().await, StatusCode::NOT_FOUND);
-        let service = HttpService::new(Arc::clone(empty_service.state()));
+        let service = HttpService::new(empty_service.state().clone());
         assert_eq!(service.check_health().await, StatusCode::OK);
     }
 }

@@ -1,7 +1,5 @@
 //! `/api/v1/accounts`: sign-up, and the account that a token belongs to.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use belfry_core::account::Role;
 use belfry_core::account::sign_up::SignUp;
@@ -26,7 +24,7 @@ use crate::language::Language;
 
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
 pub(crate) async fn sign_up(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     audit: RequestAudit,
     bearer: Bearer,
     language: Language,
@@ -58,7 +56,7 @@ pub(crate) async fn sign_up(
 
 /// `GET /api/v1/accounts/verify_credentials`
 pub(crate) async fn verify_credentials(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
     bearer.require_scope(&[Scope::Profile, Scope::ReadAccounts])?;

@@ -1,7 +1,6 @@
 //! `/api/v1/apps`: app registration.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use axum::extract::State;
 use belfry_core::audit::AuditKind;
@@ -69,7 +68,7 @@ impl Application {
 
 /// `POST /api/v1/apps`
 pub(crate) async fn register_app(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     guard: AbuseGuard,
     language: Language,
     Form(pairs): Form,
@@ -90,7 +89,7 @@ pub(crate) async fn register_app(
 /// `GET /api/v1/apps/verify_credentials`: the app that the token was issued to. No scope is
 /// required.
 pub(crate) async fn verify_credentials(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     bearer: Bearer,
 ) -> Result<Json<Application>, ApiError> {
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?;

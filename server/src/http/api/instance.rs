@@ -2,8 +2,6 @@
 //!
 //! Belfry has no statuses, media or polls. Their fields are present because clients expect them.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::routing::MethodRouter;
@@ -18,7 +16,7 @@ use crate::paths;
 const VERSION: &str = concat!("4.3.0 (compatible; Belfry ", env!("CARGO_PKG_VERSION"), ")");
 
 /// `GET /api/v1/instance`
-pub(crate) fn v1_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
+pub(crate) fn v1_route(state: &AppState) -> MethodRouter<AppState> {
     let instance = &state.config.instance;
     constant_route(&json!({
         "uri": state.server_name(),
@@ -41,7 +39,7 @@ pub(crate) fn v1_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
 }
 
 /// `GET /api/v2/instance`. Not constant, because the VAPID key can change.
-pub(crate) async fn v2(State(state): State<Arc<AppState>>) -> impl IntoResponse {
+pub(crate) async fn v2(State(state): State<AppState>) -> impl IntoResponse {
     let instance = &state.config.instance;
     let mut configuration = instance_configuration();
     if let Some(public_key) = state.vapid_key() {
@@ -72,7 +70,7 @@ pub(crate) async fn v2(State(state): State<Arc<AppState>>) -> impl IntoResponse 
 }
 
 /// `GET /.well-known/nodeinfo`: the link to the nodeinfo document.
-pub(crate) fn nodeinfo_links_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
+pub(crate) fn nodeinfo_links_route(state: &AppState) -> MethodRouter<AppState> {
     constant_route(&json!({
         "links": [{
             "rel": "http://nodeinfo.diaspora.software/ns/schema/2.0",
@@ -82,7 +80,7 @@ pub(crate) fn nodeinfo_links_route(state: &AppState) -> MethodRouter<Arc<AppStat
 }
 
 /// `GET /nodeinfo/2.0`
-pub(crate) fn nodeinfo_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
+pub(crate) fn nodeinfo_route(state: &AppState) -> MethodRouter<AppState> {
     constant_route(&json!({
         "version": "2.0",
         "software": { "name": "belfry", "version": env!("CARGO_PKG_VERSION") },

@@ -1,8 +1,6 @@
 //! `/api/v1/push/subscription`: the Web Push subscription of a Mastodon client. Each access token
 //! has at most one.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::scope::Scope;
@@ -22,7 +20,7 @@ use crate::http::json::Json;
 
 /// `POST /api/v1/push/subscription`: creates the subscription of the token, or replaces it.
 pub(crate) async fn create_subscription(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     audit: RequestAudit,
     bearer: Bearer,
     SubscriptionForm(pairs): SubscriptionForm,
@@ -47,7 +45,7 @@ pub(crate) async fn create_subscription(
 
 /// `GET /api/v1/push/subscription`
 pub(crate) async fn get_subscription(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
     require_push(&bearer)?;
@@ -56,7 +54,7 @@ pub(crate) async fn get_subscription(
 
 /// `PUT /api/v1/push/subscription`: replaces the alerts and the policy.
 pub(crate) async fn change_subscription(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     bearer: Bearer,
     SubscriptionForm(pairs): SubscriptionForm,
 ) -> Result<Json<Value>, ApiError> {
@@ -76,7 +74,7 @@ pub(crate) async fn change_subscription(
 
 /// `DELETE /api/v1/push/subscription`: succeeds even if there is none.
 pub(crate) async fn delete_subscription(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     audit: RequestAudit,
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {

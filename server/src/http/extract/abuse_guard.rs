@@ -23,7 +23,7 @@ use crate::limits::ActiveLimits;
 /// The abuse limits of one client. Keys for clients that are not signed in contain their network,
 /// because an attacker could otherwise lock a user out.
 pub struct AbuseGuard {
-    state: Arc<AppState>,
+    state: AppState,
     network: Network,
     /// The request, which the rate limits have counted.
     request: (Method, Uri),
@@ -36,7 +36,7 @@ pub struct AbuseGuard {
 }
 
 impl AbuseGuard {
-    pub fn new(state: Arc<AppState>, address: IpAddr) -> Self {
+    pub fn new(state: AppState, address: IpAddr) -> Self {
         let audit = RequestAudit::new(state, address);
         Self::from_audit(audit, (Method::GET, Uri::default()), GuardDecisionSlot::default())
     }
@@ -46,7 +46,7 @@ impl AbuseGuard {
         request: (Method, Uri),
         decision_slot: GuardDecisionSlot,
     ) -> Self {
-        let state = Arc::clone(&audit.state);
+        let state = audit.state.clone();
         let network = Network::from_address(audit.address);
         let is_counted = AtomicBool::new(false);
         Self { state, network, request, audit, decision_slot, is_counted }
@@ -169,13 +169,10 @@ impl GuessGuard for AbuseGuard {
     }
 }
 
-impl FromRequestParts<Arc<AppState>> for AbuseGuard {
+impl FromRequestParts<AppState> for AbuseGuard {
     type Rejection = Infallible;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
         let Ok(audit) = RequestAudit::from_request_parts(parts, state).await;
         let decision_slot =
             parts.extensions.get::<GuardDecisionSlot>().cloned().unwrap_or_default();
@@ -187,13 +184,10 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
 /// The abuse limits of a client that uses a page. Audit events have the page as their origin.
 pub(crate) struct PageGuard(pub(crate) AbuseGuard);
 
-impl FromRequestParts<Arc<AppState>> for PageGuard {
+impl FromRequestParts<AppState> for PageGuard {
     type Rejection = Infallible;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
         let Ok(guard) = AbuseGuard::from_request_parts(parts, state).await;
         Ok(Self(AbuseGuard { audit: guard.audit.for_page(), ..guard }))
     }

@@ -1,7 +1,5 @@
 //! The admin who sends a request to the admin API.
 
-use std::sync::Arc;
-
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::account::Role;
@@ -21,13 +19,10 @@ pub(crate) struct Admin {
     audit: RequestAudit,
 }
 
-impl FromRequestParts<Arc<AppState>> for Admin {
+impl FromRequestParts<AppState> for Admin {
     type Rejection = ApiError;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let bearer = Bearer::from_request_parts(parts, state).await?;
         let admin = bearer.token.account.as_ref().filter(|account| account.role == Role::Admin);
         let name = admin.ok_or(ApiError::NotAllowed)?.name.clone();

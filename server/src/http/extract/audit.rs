@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -18,7 +17,7 @@ use crate::log::request_context::RequestContext;
 /// Creates and counts the audit events of a request.
 #[derive(Clone)]
 pub(crate) struct RequestAudit {
-    pub(crate) state: Arc<AppState>,
+    pub(crate) state: AppState,
     pub(crate) address: IpAddr,
     request_id: RequestId,
     origin: AuditOrigin,
@@ -26,7 +25,7 @@ pub(crate) struct RequestAudit {
 
 impl RequestAudit {
     /// Returns the context for audit events of the current request, which came from `address`.
-    pub(crate) fn new(state: Arc<AppState>, address: IpAddr) -> Self {
+    pub(crate) fn new(state: AppState, address: IpAddr) -> Self {
         let request_id = RequestContext::current_id();
         let origin = AuditOrigin::Client;
         Self { state, address, request_id, origin }
@@ -54,14 +53,11 @@ impl RequestAudit {
     }
 }
 
-impl FromRequestParts<Arc<AppState>> for RequestAudit {
+impl FromRequestParts<AppState> for RequestAudit {
     type Rejection = Infallible;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
         let address = Client::inspect(parts, state, |client| client.address).await;
-        Ok(Self::new(Arc::clone(state), address))
+        Ok(Self::new(state.clone(), address))
     }
 }

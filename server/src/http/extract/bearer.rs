@@ -23,13 +23,10 @@ pub(crate) struct Bearer {
     pub(crate) secret: Secret,
 }
 
-impl FromRequestParts<Arc<AppState>> for Bearer {
+impl FromRequestParts<AppState> for Bearer {
     type Rejection = ApiError;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         // The API does not accept a token in the query.
         let authorization_headers = parts.headers.get_all(header::AUTHORIZATION).iter();
         let header_secret = extract_token(authorization_headers.map(HeaderValue::as_bytes), [])

@@ -1,7 +1,5 @@
 //! Request bodies, read completely, with a maximum size and a timeout.
 
-use std::sync::Arc;
-
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use bytes::Bytes;
@@ -13,10 +11,10 @@ use crate::http::error::CommonError;
 
 pub(crate) struct FullBody(pub(crate) Bytes);
 
-impl FromRequest<Arc<AppState>> for FullBody {
+impl FromRequest<AppState> for FullBody {
     type Rejection = CommonError;
 
-    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, CommonError> {
         Self::read_at_most(state.config.http.max_body_bytes, request, state).await
     }
 }

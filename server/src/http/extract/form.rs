@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::future::ready;
-use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -24,10 +23,10 @@ const MAX_PAGE_FORM_BYTES: usize = 64 * 1024;
 /// The fields of a body. Not `Debug`, because they may contain secrets.
 pub(crate) struct Form(pub(crate) Pairs);
 
-impl FromRequest<Arc<AppState>> for Form {
+impl FromRequest<AppState> for Form {
     type Rejection = CommonError;
 
-    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, CommonError> {
         read_fields(state.config.http.max_body_bytes, request, state).await.map(Self)
     }
 }
@@ -36,10 +35,10 @@ impl FromRequest<Arc<AppState>> for Form {
 /// enough for every page, and anyone can send a form.
 pub(crate) struct PageForm(pub(crate) Pairs);
 
-impl FromRequest<Arc<AppState>> for PageForm {
+impl FromRequest<AppState> for PageForm {
     type Rejection = CommonError;
 
-    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, CommonError> {
         let max_bytes = state.config.http.max_body_bytes.min(MAX_PAGE_FORM_BYTES);
         read_fields(max_bytes, request, state).await.map(Self)
     }
@@ -48,10 +47,10 @@ impl FromRequest<Arc<AppState>> for PageForm {
 /// The fields of a subscription, whose JSON is nested.
 pub(crate) struct SubscriptionForm(pub(crate) Pairs);
 
-impl FromRequest<Arc<AppState>> for SubscriptionForm {
+impl FromRequest<AppState> for SubscriptionForm {
     type Rejection = CommonError;
 
-    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, CommonError> {
         let max_bytes = state.config.http.max_body_bytes;
         let from_json = |json| subscription::pairs_from_json(&json);
         read_fields_as(max_bytes, request, state, from_json).await.map(Self)

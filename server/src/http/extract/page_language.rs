@@ -1,7 +1,6 @@
 //! Content negotiation for pages and error messages: the language, and HTML or JSON.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -79,13 +78,10 @@ pub(crate) fn language_cookie(
     Some(Cookie::Language.set_cookie_header(base_url, language.code(), LANGUAGE_COOKIE_SECONDS))
 }
 
-impl FromRequestParts<Arc<AppState>> for Language {
+impl FromRequestParts<AppState> for Language {
     type Rejection = Infallible;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
         Ok(page_language(&parts.uri, &parts.headers, &state.base_url))
     }
 }

@@ -47,13 +47,10 @@ impl Requester {
     }
 }
 
-impl FromRequestParts<Arc<AppState>> for Requester {
+impl FromRequestParts<AppState> for Requester {
     type Rejection = MatrixError;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, MatrixError> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, MatrixError> {
         let query = percent::parse_query(parts.uri.query().unwrap_or_default())?;
         match authenticate_token(parts, state).await? {
             TokenOwner::User(requester) => Ok(requester),
@@ -65,13 +62,10 @@ impl FromRequestParts<Arc<AppState>> for Requester {
 /// The application service that sent a request. Handlers that extract it reject users.
 pub(crate) struct RequestingService(pub(crate) Arc<ApplicationService>);
 
-impl FromRequestParts<Arc<AppState>> for RequestingService {
+impl FromRequestParts<AppState> for RequestingService {
     type Rejection = MatrixError;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, MatrixError> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, MatrixError> {
         match authenticate_token(parts, state).await? {
             TokenOwner::Service(service) => Ok(Self(service)),
             TokenOwner::User(..) => Err(MatrixError::ApplicationServiceRequired),

@@ -1,7 +1,5 @@
 //! The browser session of a page request: cookie, signed-in account and language.
 
-use std::sync::Arc;
-
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
@@ -37,7 +35,7 @@ const LAST_USE_INTERVAL_SECONDS: i64 = 60;
 /// A browser, and the account that is signed in there.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent properties of a request")]
 pub(crate) struct BrowserSession {
-    pub(crate) state: Arc<AppState>,
+    pub(crate) state: AppState,
     pub(crate) audit: RequestAudit,
     pub(crate) lang: Option<Language>,
     pub(crate) notice: Option<Notice>,
@@ -67,13 +65,10 @@ struct SignedInUser {
     language: Option<Language>,
 }
 
-impl FromRequestParts<Arc<AppState>> for BrowserSession {
+impl FromRequestParts<AppState> for BrowserSession {
     type Rejection = CommonError;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, CommonError> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, CommonError> {
         let Query(query) = Query::from_request_parts(parts, state).await?;
         let Ok(audit) = RequestAudit::from_request_parts(parts, state).await;
         let headers = &parts.headers;
@@ -86,7 +81,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             None => None,
         };
         Ok(Self {
-            state: Arc::clone(state),
+            state: state.clone(),
             audit: audit.for_page(),
             lang: Language::from_tag(last_value(&query, "lang")),
             notice: last_value(&query, "notice").parse().ok(),

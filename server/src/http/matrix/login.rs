@@ -1,7 +1,5 @@
 //! `login`: exchanges a password for a token.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, RequestedDevice, localpart, user_id};
@@ -24,7 +22,7 @@ pub(crate) async fn get_login_flows() -> Json<Value> {
 
 /// `POST login`: verifies the password and issues a token.
 pub(crate) async fn login(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     guard: AbuseGuard,
     FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {

@@ -1,7 +1,5 @@
 //! Pushers of Matrix clients.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -29,7 +27,7 @@ use crate::http::extract::requester::Requester;
 use crate::http::json::Json;
 
 pub(crate) async fn capabilities(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     _requester: Requester,
 ) -> Json<Value> {
     let mut capabilities = json!({ "m.change_password": { "enabled": false } });
@@ -43,7 +41,7 @@ pub(crate) async fn capabilities(
 
 /// `GET pushers`: the pushers of the user.
 pub(crate) async fn list_pushers(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     requester.require_access(RuleAccess::Read)?;
@@ -58,7 +56,7 @@ pub(crate) async fn list_pushers(
 /// `POST pushers/set`: creates, replaces or deletes a pusher. A new one for Web Push gets no
 /// messages until its client has acknowledged the first.
 pub(crate) async fn set_pusher(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     audit: RequestAudit,
     requester: Requester,
     FullBody(body): FullBody,
@@ -165,7 +163,7 @@ async fn take_push_key(
 
 /// `POST pushers/ack`: activates a pusher for Web Push.
 pub(crate) async fn acknowledge_pusher(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     audit: RequestAudit,
     requester: Requester,
     FullBody(body): FullBody,

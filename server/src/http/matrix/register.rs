@@ -1,8 +1,6 @@
 //! `POST register`: creates an account, for a person if registration is open, or for an application
 //! service.
 
-use std::sync::Arc;
-
 use axum::extract::{RawQuery, State};
 use belfry_core::account::{NameError, check_password, is_reserved_name, parse_name};
 use belfry_core::audit::{AuditKind, NewAuditEvent};
@@ -25,7 +23,7 @@ use crate::http::json::Json;
 
 /// `POST register`: creates an account, and a token unless the client declines one.
 pub(crate) async fn register(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     guard: AbuseGuard,
     service: Result<RequestingService, MatrixError>,
     RawQuery(query): RawQuery,

@@ -1,7 +1,5 @@
 //! `POST /oauth/introspect`: token introspection (RFC 7662).
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::HeaderMap;
 use belfry_core::oauth::introspection_and_revocation::{ClientTokenRequest, can_introspect};
@@ -22,7 +20,7 @@ use crate::http::oauth::client_auth::{authenticate_client, authorization_header}
 /// Describes a token. A token that is invalid or unknown, or that the client may not introspect, is
 /// reported as inactive.
 pub(crate) async fn introspect(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,

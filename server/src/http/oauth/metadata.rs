@@ -1,7 +1,5 @@
 //! `GET /.well-known/oauth-authorization-server`: the server's metadata (RFC 8414).
 
-use std::sync::Arc;
-
 use axum::routing::MethodRouter;
 use belfry_core::oauth::metadata::metadata_document;
 
@@ -10,7 +8,7 @@ use crate::config::RegistrationPolicy;
 use crate::http::json::constant_route;
 use crate::paths;
 
-pub(crate) fn metadata_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
+pub(crate) fn metadata_route(state: &AppState) -> MethodRouter<AppState> {
     let base_url = state.base_url.to_string();
     let documentation_url = match &state.config.oauth.documentation_url {
         Some(url) => url.to_string(),

@@ -1,7 +1,5 @@
 //! `POST /oauth/revoke`: token revocation (RFC 7009).
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::HeaderMap;
 use belfry_core::audit::AuditKind;
@@ -21,7 +19,7 @@ use crate::http::oauth::client_auth::{authenticate_client, authorization_header}
 /// Revokes a token of the client. Clients that cannot be authenticated, unknown tokens and tokens
 /// of other apps cause the same response, which does not reveal which clients and tokens exist.
 pub(crate) async fn revoke_token(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,

@@ -1,7 +1,5 @@
 //! `POST /oauth/token`: exchanges a code or client credentials for an access token.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
@@ -46,7 +44,7 @@ impl From<IssuedToken> for TokenResponse {
 
 /// Issues a token. Parameters in the query string are ignored, because URLs end up in logs.
 pub(crate) async fn issue_token(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,

@@ -1,7 +1,5 @@
 //! `GET|POST /oauth/userinfo`: the user of a token.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::scope::Scope;
@@ -15,7 +13,7 @@ use crate::http::json::Json;
 /// Returns the token's account. Requires the scope `profile` itself, which `read` does not
 /// include: `userinfo` signs users in to other services.
 pub(crate) async fn userinfo(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
     if !bearer.token.scopes.contains(Scope::Profile) {

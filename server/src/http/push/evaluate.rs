@@ -1,7 +1,5 @@
 //! `POST …/app/v1/evaluate`: evaluates an event for many users, for application services.
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use belfry_core::rules::evaluation_request::EvaluateRequest;
@@ -16,7 +14,7 @@ use crate::http::json::JsonBytes;
 /// Evaluates an event for many members, and returns them grouped by result. Members without an
 /// account on this server and members outside the service's namespaces are omitted.
 pub(crate) async fn evaluate(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     RequestingService(service): RequestingService,
     request: Request,
 ) -> Result<Response, MatrixError> {

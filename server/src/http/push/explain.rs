@@ -1,6 +1,5 @@
 //! `POST …/pushrules/explain`: evaluates an event for one user and explains the result.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
@@ -20,7 +19,7 @@ use crate::http::json::JsonBytes;
 /// Evaluates an event against the requester's rules. Returns the outcome of each rule up to the first
 /// match, and the deliveries of the event to the requester's receivers.
 pub(crate) async fn explain(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
     request: Request,
 ) -> Result<Response, MatrixError> {

@@ -3,7 +3,6 @@
 mod batch;
 mod target_collector;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use belfry_core::push::message::Counts;
@@ -66,7 +65,7 @@ impl MemberEvaluation {
     /// Evaluates the event for the members in the namespaces of the service, and records metrics.
     pub(super) async fn run(
         mut self,
-        state: &Arc<AppState>,
+        state: &AppState,
         slot: &EvaluationSlot,
         service: &ApplicationService,
     ) -> Result<Self, MatrixError> {
@@ -88,12 +87,12 @@ impl MemberEvaluation {
                 batch.add_pushers(state, &mut collector.loaded_account_ids).await?;
             }
             if batch.is_full() {
-                let pool_state = Arc::clone(state);
+                let pool_state = state.clone();
                 let full_batch = std::mem::take(&mut batch);
                 self = slot.run(move || self.add_batch(full_batch, &pool_state)).await??;
             }
         }
-        let pool_state = Arc::clone(state);
+        let pool_state = state.clone();
         let evaluation = slot.run(move || self.add_batch(batch, &pool_state)).await??;
         let metrics = &state.metrics.evaluation;
         metrics.evaluate_durations.observe_since(start);

@@ -1,7 +1,5 @@
 //! `POST …/app/v1/notifications`: delivers a notification to the subscriptions of an account.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use belfry_core::matrix;
 use belfry_core::push::message::Message;
@@ -25,7 +23,7 @@ use crate::http::json::Json;
 /// unless the account has silenced everything. When the response is sent, the messages are durable.
 /// A repeated request with the same id delivers nothing twice.
 pub(crate) async fn notify_account(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     RequestingService(service): RequestingService,
     FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {
@@ -84,7 +82,7 @@ async fn find_account(
 
 /// Returns whether the rules of the user silence the event.
 async fn is_silenced(
-    state: &Arc<AppState>,
+    state: &AppState,
     service: &ApplicationService,
     request: EvaluateRequest,
     now: Timestamp,

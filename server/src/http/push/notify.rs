@@ -1,8 +1,6 @@
 //! `POST …/app/v1/notify`: evaluates an event for many members of a room, and delivers it to their
 //! pushers.
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use belfry_core::json::to_bytes;
@@ -21,7 +19,7 @@ use crate::http::json::JsonBytes;
 /// the response is sent, the messages are durable. A repeated request with the same event id
 /// delivers nothing twice.
 pub(crate) async fn notify(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     RequestingService(service): RequestingService,
     request: Request,
 ) -> Result<Response, MatrixError> {

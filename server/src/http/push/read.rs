@@ -1,7 +1,6 @@
 //! Handlers of requests that read push rules.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -99,16 +98,13 @@ pub(crate) struct RequestedRules<P> {
     unread_responses: UnreadResponses,
 }
 
-impl<P> FromRequestParts<Arc<AppState>> for RequestedRules<P>
+impl<P> FromRequestParts<AppState> for RequestedRules<P>
 where
-    P: FromRequestParts<Arc<AppState>, Rejection = MatrixError> + Send,
+    P: FromRequestParts<AppState, Rejection = MatrixError> + Send,
 {
     type Rejection = MatrixError;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &Arc<AppState>,
-    ) -> Result<Self, MatrixError> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, MatrixError> {
         let requester = Requester::from_request_parts(parts, state).await?;
         let path = P::from_request_parts(parts, state).await?;
         requester.require_access(RuleAccess::Read)?;

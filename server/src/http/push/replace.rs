@@ -1,7 +1,5 @@
 //! Handlers of requests that replace rulesets: all of them, or none if one is invalid.
 
-use std::sync::Arc;
-
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use belfry_core::rules::body::parse_reset_scope;
@@ -16,7 +14,7 @@ use crate::http::json::JsonBytes;
 
 /// `POST …/pushrules/import`: replaces the rules of all scopes with those of an export.
 pub(crate) async fn import_rulesets(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
     request: Request,
 ) -> Result<JsonBytes, MatrixError> {
@@ -32,7 +30,7 @@ pub(crate) async fn import_rulesets(
 /// `POST …/pushrules/reset`: removes the user rules, and the overrides of built-in rules, of one
 /// scope or of all.
 pub(crate) async fn reset_rulesets(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
     request: Request,
 ) -> Result<JsonBytes, MatrixError> {

@@ -1,7 +1,5 @@
 //! Handlers that write push rules. Each parses its request, then changes one ruleset.
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use belfry_core::percent;
@@ -17,7 +15,7 @@ use crate::http::json::JsonBytes;
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}`: creates or replaces a rule.
 pub(crate) async fn put_rule(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
     RuleRefPath(rule): RuleRefPath,
     request: Request,
@@ -34,7 +32,7 @@ pub(crate) async fn put_rule(
 
 /// `DELETE …/pushrules/{scope}/{kind}/{rule_id}`
 pub(crate) async fn delete_rule(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
     RuleRefPath(rule): RuleRefPath,
 ) -> Result<Response, MatrixError> {
@@ -44,7 +42,7 @@ pub(crate) async fn delete_rule(
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}/enabled`
 pub(crate) async fn put_rule_enabled(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
     RuleRefPath(rule): RuleRefPath,
     request: Request,
@@ -57,7 +55,7 @@ pub(crate) async fn put_rule_enabled(
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}/actions`
 pub(crate) async fn put_rule_actions(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     requester: Requester,
     RuleRefPath(rule): RuleRefPath,
     request: Request,

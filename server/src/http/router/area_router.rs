@@ -23,12 +23,12 @@ pub(crate) struct AreaRouter {
 
 #[derive(Default)]
 pub(crate) struct PathRouter {
-    router: Router<Arc<AppState>>,
+    router: Router<AppState>,
     pub(crate) paths: Vec<String>,
 }
 
 impl PathRouter {
-    fn add(&mut self, path: String, methods: MethodRouter<Arc<AppState>>) {
+    fn add(&mut self, path: String, methods: MethodRouter<AppState>) {
         self.router = std::mem::take(&mut self.router).route(&path, methods);
         self.paths.push(path);
     }
@@ -67,7 +67,7 @@ impl AreaRouter {
     }
 
     /// Adds a route, and one with a trailing slash if the area ignores it.
-    pub(crate) fn route(mut self, path: &str, methods: MethodRouter<Arc<AppState>>) -> Self {
+    pub(crate) fn route(mut self, path: &str, methods: MethodRouter<AppState>) -> Self {
         if self.area.ignores_trailing_slash {
             self.routes.add(format!("{path}/"), methods.clone());
         }
@@ -85,17 +85,13 @@ impl AreaRouter {
     }
 
     /// Handles this path, unless a route matches it.
-    pub(crate) fn catch_all(mut self, path: &str, methods: MethodRouter<Arc<AppState>>) -> Self {
+    pub(crate) fn catch_all(mut self, path: &str, methods: MethodRouter<AppState>) -> Self {
         self.catch_all.add(path.to_owned(), methods);
         self
     }
 
     /// Handles all paths below this one that no other route matches.
-    pub(crate) fn catch_all_under(
-        mut self,
-        prefix: &str,
-        methods: MethodRouter<Arc<AppState>>,
-    ) -> Self {
+    pub(crate) fn catch_all_under(mut self, prefix: &str, methods: MethodRouter<AppState>) -> Self {
         self.catch_all.add(format!("{prefix}/{{*path}}"), methods);
         self
     }
@@ -103,7 +99,7 @@ impl AreaRouter {
     /// Handles requests with a method that the routes added so far do not support.
     pub(crate) fn method_not_allowed_fallback<T: 'static>(
         mut self,
-        handler: impl Handler<T, Arc<AppState>>,
+        handler: impl Handler<T, AppState>,
     ) -> Self {
         self.routes.router = self.routes.router.method_not_allowed_fallback(handler);
         self
@@ -120,11 +116,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    pub(crate) fn join(
-        area_routers: Vec<AreaRouter>,
-        fallback: Area,
-        state: &Arc<AppState>,
-    ) -> Self {
+    pub(crate) fn join(area_routers: Vec<AreaRouter>, fallback: Area, state: &AppState) -> Self {
         let mut router = Router::new();
         let mut catch_all_router = Router::new().fallback(async || CommonError::NotFound);
         let mut by_path = [matchit::Router::new(), matchit::Router::new()];
@@ -147,11 +139,11 @@ impl Routes {
         }
         let router = router
             .method_not_allowed_fallback(async || CommonError::MethodNotAllowed)
-            .fallback_service(catch_all_router.with_state(Arc::clone(state)));
+            .fallback_service(catch_all_router.with_state(state.clone()));
         let unmatched = Route { area: fallback, pattern: UNMATCHED, index: 0 };
         let metrics =
             patterns.into_iter().map(|pattern| state.metrics.http.route(pattern)).collect();
-        Self { router: router.with_state(Arc::clone(state)), by_path, unmatched, metrics }
+        Self { router: router.with_state(state.clone()), by_path, unmatched, metrics }
     }
 
     /// Returns the route for a path. The layer applies the policies of its area before the router

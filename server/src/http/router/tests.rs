@@ -6,6 +6,7 @@ mod openapi;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::Body;
@@ -20,7 +21,7 @@ use crate::config::RESERVED_SEGMENTS;
 use crate::http::extract::client::Peer;
 use crate::http::layer::area::UNMATCHED;
 use crate::http::service::HttpService;
-use crate::http::service::tests::test_state;
+use crate::http::service::tests::{test_state, test_state_parts};
 
 /// The routes outside the Matrix area. A new route is added here with its area.
 const ROUTES: [(&str, Area); 47] = [
@@ -296,10 +297,9 @@ async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
 #[tokio::test]
 async fn a_page_form_is_read_up_to_64_kib() {
     let dir = tempfile::tempdir().unwrap();
-    let mut state = test_state(dir.path()).await;
-    let http_config = &mut Arc::get_mut(&mut state).unwrap().config.http;
-    http_config.max_body_bytes = 1024 * 1024;
-    let service = HttpService::new(state);
+    let mut parts = test_state_parts(dir.path()).await;
+    parts.config.http.max_body_bytes = 1024 * 1024;
+    let service = HttpService::new(AppState::new(parts));
     let mut form_count = 0;
     let pages = ROUTES.iter().filter(|(_, area)| *area == PAGES).map(|(path, _)| *path);
     for path in pages.chain(PAGE_ROUTES) {

@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use jiff::Timestamp;
 
 use super::*;
+use crate::app::StateParts;
 use crate::config::Config;
 use crate::http::AbuseGuard;
 use crate::http::error::CommonError;
@@ -18,14 +19,18 @@ use crate::http::extract::body::FullBody;
 use crate::http::router::{AreaRouter, DEFAULT_AREA, MATRIX, Routes};
 
 /// Returns the state of a service with default settings and an empty database in this directory.
-pub(crate) async fn test_state(dir: &std::path::Path) -> Arc<AppState> {
+pub(crate) async fn test_state(dir: &std::path::Path) -> AppState {
+    AppState::new(test_state_parts(dir).await)
+}
+
+pub(crate) async fn test_state_parts(dir: &std::path::Path) -> StateParts {
     let config = Config::default();
     let database = Database::Sqlite(dir.join("belfry.db"));
     let options = config.store;
     let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
     let base_url = config.base_url();
     let clock = Arc::new(FakeClock::at_second(0));
-    Arc::new(AppState::new(config, base_url, store, clock).await.unwrap())
+    StateParts::new(config, base_url, store, clock).await.unwrap()
 }
 
 /// The size of the response to `/large`, in bytes.

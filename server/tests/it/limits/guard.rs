@@ -1,6 +1,5 @@
 //! Abuse limits, as handlers apply them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use belfry::auth::authentication::{Guess, GuessGuard};
@@ -15,7 +14,7 @@ use crate::support::client::documentation_address;
 use crate::support::service::config_with;
 
 fn guard_for_address(service: &Service, last_octet: u8) -> AbuseGuard {
-    AbuseGuard::new(Arc::clone(&service.state), documentation_address(last_octet))
+    AbuseGuard::new(service.state.clone(), documentation_address(last_octet))
 }
 
 async fn count_sign_in(guard: &AbuseGuard, name: &str) -> Result<(), Duration> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use belfry::app::AppState;
+use belfry::app::{AppState, StateParts};
 use belfry::config::{Config, RateLimitMode};
 use belfry::http::{HttpService, Peer};
 use belfry_core::account::Role;
@@ -30,7 +30,7 @@ pub(crate) const START_SECONDS: i64 = 1_800_000_000;
 
 pub(crate) struct Service {
     pub(crate) clock: Arc<FakeClock>,
-    pub(crate) state: Arc<AppState>,
+    pub(crate) state: AppState,
     pub(crate) http: HttpService,
     database: TestDatabase,
 }
@@ -49,7 +49,7 @@ impl Service {
 
     pub(crate) async fn start_with_state(
         config: Config,
-        change: impl FnOnce(&mut AppState),
+        change: impl FnOnce(&mut StateParts),
     ) -> Self {
         Box::pin(Self::build(TestDatabase::sqlite(), config, change)).await
     }
@@ -62,19 +62,19 @@ impl Service {
     async fn build(
         database: TestDatabase,
         config: Config,
-        change: impl FnOnce(&mut AppState),
+        change: impl FnOnce(&mut StateParts),
     ) -> Self {
         let clock = Arc::new(FakeClock::at_second(START_SECONDS));
         let default_url = || "https://ring.example".parse().unwrap();
         let base_url = config.base_url.clone().unwrap_or_else(default_url);
         let store = database.open_with_cache_bytes(config.store.cache_bytes).await;
-        let mut state =
-            AppState::new(config, base_url, store, Arc::clone(&clock) as Arc<dyn Clock>)
+        let mut parts =
+            StateParts::new(config, base_url, store, Arc::clone(&clock) as Arc<dyn Clock>)
                 .await
                 .unwrap();
-        change(&mut state);
-        let state = Arc::new(state);
-        let http = HttpService::new(Arc::clone(&state));
+        change(&mut parts);
+        let state = AppState::new(parts);
+        let http = HttpService::new(state.clone());
         Self { clock, state, http, database }
     }
 

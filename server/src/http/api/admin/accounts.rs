@@ -1,7 +1,5 @@
 //! Lists of accounts, and single accounts, for admins.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -20,7 +18,7 @@ use crate::paths::ADMIN_ACCOUNTS;
 
 /// `GET /api/v2/admin/accounts`
 pub(crate) async fn list_accounts(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     admin: Admin,
     Query(pairs): Query,
 ) -> Result<Response, ApiError> {
@@ -51,7 +49,7 @@ pub(crate) async fn list_accounts(
 
 /// `GET /api/v1/admin/accounts/:id`
 pub(crate) async fn get_account(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     admin: Admin,
     id: AccountId,
 ) -> Result<Json<Value>, ApiError> {

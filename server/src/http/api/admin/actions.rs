@@ -1,7 +1,5 @@
 //! Actions by an admin on an account. Every change has an audit event that names the admin.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use belfry_core::admin::AccountAction;
 use belfry_core::audit::AuditKind;
@@ -21,7 +19,7 @@ use crate::http::json::Json;
 /// `POST /api/v1/admin/accounts/:id/action`: performs the action in `type`, and records the
 /// comment in `text`.
 pub(crate) async fn perform_action(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     admin: Admin,
     id: AccountId,
     Form(pairs): Form,
@@ -49,7 +47,7 @@ pub(crate) async fn perform_action(
 
 /// `POST /api/v1/admin/accounts/:id/enable`
 pub(crate) async fn enable_account(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     admin: Admin,
     id: AccountId,
 ) -> Result<Json<Value>, ApiError> {
@@ -65,7 +63,7 @@ pub(crate) async fn enable_account(
 /// `DELETE /api/v1/admin/accounts/:id`: deletes the account with all its data, and returns the
 /// deleted account. Mastodon requires a suspension first, which Belfry does not have.
 pub(crate) async fn delete_account(
-    State(state): State<Arc<AppState>>,
+    State(state): State<AppState>,
     admin: Admin,
     id: AccountId,
 ) -> Result<Json<Value>, ApiError> {

@@ -1,6 +1,6 @@
 //! A server with SQLite: requests, limits, sign-ins, evaluations, the cache and the database.
 
-use belfry::app::AppState;
+use belfry::app::StateParts;
 use belfry_core::secret::Secret;
 use belfry_limits::Engine;
 use belfry_limits::memory::MemoryCounters;
@@ -23,7 +23,7 @@ const SETTINGS: &str = "[limits]\nrows.media = { requests = 1 }\n\
 /// Uses each part of a server while the observer records metrics.
 pub(super) async fn observe_events(observer: &mut Observer) {
     let settings = toml::from_str(&format!("{APPLICATION_SERVICE_SETTINGS}{SETTINGS}")).unwrap();
-    let limit_to_one_key = |state: &mut AppState| {
+    let limit_to_one_key = |state: &mut StateParts| {
         state.limits.engine = Engine::new(MemoryCounters::new(1), None);
     };
     let server = Server::start(Service::start_with_state(settings, limit_to_one_key).await).await;
