@@ -16,7 +16,7 @@ async fn assert_receivers_move(target: Option<TestDatabase>) {
     let endpoint = format!("{}/subscription", push_service.url);
     let subscription = source.subscribe("alice", &endpoint).await;
     let output = source.run(&["backup", "copy.db"]);
-    assert!(output.contains("1 vapid key, 1 receiver)"), "{output}");
+    assert!(output.contains("1 signing key, 1 receiver)"), "{output}");
     assert!(output.ends_with(KEY_IS_MISSING), "{output}");
     source.stop();
 

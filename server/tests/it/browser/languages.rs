@@ -61,7 +61,7 @@ fn the_navigation_does_not_wrap_words_and_fits_one_row_on_a_phone() {
         let tab = &fixture.tab;
         tab.goto(&format!("{}/oauth/sign_in?lang=de", fixture.server.url)).await;
         fixture.sign_in("alice").await;
-        for page in ["", "/notifications", "/rules", "/try", "/security"] {
+        for page in ["", "/notifications", "/devices", "/security"] {
             tab.goto(&format!("{}/oauth/account{page}?lang=de", fixture.server.url)).await;
             tab.wait_for_text("Benachrichtigungen").await;
             for width in [320, 1280] {

@@ -238,14 +238,16 @@ fn a_page_from_the_history_ignores_early_input() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.run_in_new_pages(STOP_TIMERS).await;
-        // Runs before the listener of `press-guard.js`. A pause with a timer could end before it.
+        // Runs before the listeners of `press-guard.js`, at the first event of the page's return, which
+        // depends on the browser's version. A pause with a timer could end before it.
         tab.run_in_new_pages(&format!(
             "window.clearTimeout = () => {{ window.endPause = undefined; }};
-            addEventListener('pageshow', ({{ persisted }}) => {{
-                if (!persisted) return;
+            function onReturn() {{
                 const isDisabled = document.querySelector('{ALLOW_BUTTON}[aria-disabled]');
-                window.wasPaused = isDisabled && !window.endPause;
-            }}, true)"
+                window.wasPaused ??= !!isDisabled && !window.endPause;
+            }}
+            addEventListener('pageshow', ({{ persisted }}) => persisted && onReturn(), true);
+            document.addEventListener('visibilitychange', () => document.hidden || onReturn(), true)"
         ))
         .await;
         tab.goto_without_waiting(&fixture.app.start_url(&[])).await;

@@ -132,6 +132,8 @@ fn a_server_that_is_not_ready_is_reported() {
     }
     let mut postgres = Postgres::start().unwrap();
     let (workspace, _) = workspace_with_port(&format!("database = '{}'", postgres.url()));
+    // For the socket; with PostgreSQL, the server does not create it.
+    fs::create_dir(workspace.path().join("data")).unwrap();
     let _server = start_server(&workspace);
     postgres.stop().unwrap();
     let report = run_doctor(&workspace, &[]);
