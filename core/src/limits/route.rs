@@ -88,31 +88,13 @@ pub enum RoutePatternError {
          everything below, and \"*\" alone is every request"
     )]
     Form(String),
-    #[error("{0:?}: unknown method; known methods: {methods}", methods = METHODS.join(" "))]
+    #[error("{0:?}: unknown method; known methods: {METHODS}")]
     Method(String),
 }
 
 /// The methods of HTTP and `WebDAV` that a pattern may have. Clients' methods are not restricted.
-const METHODS: [&str; 18] = [
-    "CONNECT",
-    "COPY",
-    "DELETE",
-    "GET",
-    "HEAD",
-    "LOCK",
-    "MKCOL",
-    "MOVE",
-    "OPTIONS",
-    "PATCH",
-    "POST",
-    "PROPFIND",
-    "PROPPATCH",
-    "PUT",
-    "QUERY",
-    "REPORT",
-    "SEARCH",
-    "UNLOCK",
-];
+const METHODS: &str = "CONNECT COPY DELETE GET HEAD LOCK MKCOL MOVE OPTIONS PATCH POST PROPFIND \
+    PROPPATCH PUT QUERY REPORT SEARCH UNLOCK";
 
 impl FromStr for RoutePattern {
     type Err = RoutePatternError;
@@ -142,7 +124,7 @@ impl FromStr for RoutePattern {
         if method.is_empty() || has_early_rest || path.is_empty() {
             return Err(error());
         }
-        if !is_any_method && !METHODS.contains(&method) {
+        if !is_any_method && !METHODS.split(' ').any(|known| known == method) {
             return Err(RoutePatternError::Method(excerpt()));
         }
         Ok(Self { text: text.into(), method: (!is_any_method).then(|| method.into()), path })

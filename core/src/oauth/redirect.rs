@@ -1,7 +1,5 @@
 //! Redirect URIs: which ones an app may register, and when a requested one matches.
 
-mod scheme;
-
 use std::net::Ipv4Addr;
 use std::num::NonZeroU16;
 
@@ -10,11 +8,26 @@ use fluent_uri::component::Scheme;
 use strum::IntoStaticStr;
 use thiserror::Error;
 
-use self::scheme::is_forbidden;
 use super::web_address::{has_plain_host, is_web_scheme, web_host};
 
 /// The redirect URI of an app whose users copy the code from a page (out of band).
 pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
+
+/// Schemes that browsers or operating systems open themselves: they run code, show local data,
+/// connect to other servers, or start programs of the system. Every other scheme may belong to an
+/// app.
+const SYSTEM_SCHEMES: &str = "about acap addressbook afp android-app app-prefs applefeedback \
+    applenews applescript bingmaps blob brave callto calshow cid cifs contacts content data dav \
+    davs dict edge facetime facetime-audio feed file filesystem finger fish ftp ftps geo gopher \
+    hcp help imap imessage insiderhub intent ipp ipps its jar javascript jnlp jnlps ldap ldaps \
+    livescript macappstore macappstores magnet mailto maps market message mhtml mid mk mms mmsto \
+    mobilenotes mocha mswindowsmusic mswindowsvideo news nfs nntp opera outlookmail \
+    photos-redirect pop powershell prefs rdp res resource rlogin rsync search search-ms sftp shell \
+    shortcuts sip sips smb sms smsto snews ssh tel telephone telnet tn3270 vbscript view-source \
+    vivaldi vnc voicemail wais webcal webcals windowsdefender ws wss wtai wyciwyg x-man-page";
+
+const SYSTEM_SCHEME_PREFIXES: [&str; 7] =
+    ["chrome", "com.apple.", "itms", "microsoft-", "moz-", "ms-", "x-apple"];
 
 /// A valid redirect URI in its original spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,7 +185,9 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    is_forbidden(&scheme)
+    let scheme = scheme.to_ascii_lowercase();
+    SYSTEM_SCHEMES.split_ascii_whitespace().any(|forbidden| forbidden == scheme)
+        || SYSTEM_SCHEME_PREFIXES.iter().any(|prefix| scheme.starts_with(prefix))
 }
 
 #[cfg(test)]
