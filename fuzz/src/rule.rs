@@ -27,7 +27,7 @@ pub fn check_input(input: &[u8]) {
     };
     assert_eq!(scope.to_string().parse(), Ok(scope.clone()));
     let id: RuleId = id.or_else(|| "x".parse().ok()).expect("x is a valid id");
-    for kind in RuleKind::ALL {
+    for &kind in RuleKind::ALL {
         if let Ok(rule) = NewRule::parse(kind, body, LIMITS, Timestamp::MIN) {
             check_round_trip(&scope, kind, id.clone(), &rule);
         }

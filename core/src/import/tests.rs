@@ -174,8 +174,8 @@ fn only_changes_to_built_in_rules_are_stored() {
     let changes = json!({".m.rule.master": {"enabled": true}, id: {"actions": ["notify"]}});
     assert_eq!(stored_rulesets[0].1["changes"], changes);
     assert_eq!(
-        RuleKind::ALL.map(|kind| stored_rulesets[0].1["rules"][kind.as_str()].clone()),
-        [(); 5].map(|()| json!([]))
+        stored_rulesets[0].1["rules"],
+        json!({"override": [], "content": [], "room": [], "sender": [], "underride": []})
     );
     // Fields that an imported built-in rule does not have keep their defaults.
     let only_actions = json!({"override": [{"rule_id": ".m.rule.master", "actions": ["notify"]}]});

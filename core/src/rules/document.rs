@@ -239,7 +239,7 @@ impl RuleDocument {
         if !has_expired(self.next_expiry()) {
             return false;
         }
-        for kind in RuleKind::ALL {
+        for &kind in RuleKind::ALL {
             self.content.rules[kind].retain(|rule| !has_expired(rule.until));
         }
         self.content.patches.retain(|_, patch| {

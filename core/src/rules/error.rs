@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{IdError, MAX_ID_BYTES, RuleKind, UnknownKind, UnknownScope};
+use super::{IdError, MAX_ID_BYTES, RuleKind, UnknownScope};
 use crate::json::JsonError;
 use crate::matrix::MatrixErrorCode;
 
@@ -74,8 +74,6 @@ pub enum RuleError {
     DuplicateRule,
     #[error(transparent)]
     Scope(#[from] UnknownScope),
-    #[error(transparent)]
-    Kind(#[from] UnknownKind),
     #[error("{field} must be {expected}")]
     InvalidValue { field: &'static str, expected: &'static str },
     /// Rejected, because the rest of the body may have a different meaning without the field.
@@ -126,7 +124,6 @@ impl RuleError {
             | Self::ExpiryOfUserRule(_)
             | Self::Id(_)
             | Self::Scope(_)
-            | Self::Kind(_)
             | Self::InvalidValue { .. }
             | Self::DuplicateRule
             | Self::TooManyConditions(_) => MatrixErrorCode::InvalidParam,

@@ -98,7 +98,7 @@ fn read_ruleset(
 ) -> Result<RuleDocument, RuleError> {
     let mut rules = Ruleset::default();
     let mut builtin_rules = Vec::new();
-    for kind in RuleKind::ALL {
+    for &kind in RuleKind::ALL {
         let path = join_path(path, kind.as_str());
         let values = match rules_by_kind.remove(kind.as_str()) {
             None => continue,

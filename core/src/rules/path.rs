@@ -4,8 +4,8 @@
 use serde::Serialize;
 use thiserror::Error;
 
-use super::id::{self, IdError};
-use super::{RuleKind, RuleScope, UnknownKind, UnknownScope};
+use super::id::{self, IdError, RuleScope, UnknownScope};
+use super::RuleKind;
 use crate::percent::{self, PercentError};
 
 /// The resource named by the part of a path after `/pushrules/`.
@@ -43,8 +43,8 @@ pub struct RuleRef {
 pub enum PathError {
     #[error(transparent)]
     Scope(UnknownScope),
-    #[error(transparent)]
-    Kind(#[from] UnknownKind),
+    #[error("kind must be override, content, room, sender or underride")]
+    Kind,
     #[error("there is nothing at this path; add a slash at its end")]
     MissingSlash,
     #[error("only a rule can be written: {{scope}}/{{kind}}/{{rule_id}}")]
@@ -62,7 +62,7 @@ impl PathError {
     pub fn is_unrecognized(self) -> bool {
         match self {
             Self::Scope(_)
-            | Self::Kind(_)
+            | Self::Kind
             | Self::MissingSlash
             | Self::NotARule
             | Self::UnknownAttribute => true,
@@ -101,7 +101,8 @@ impl RulePath {
             [] => Err(PathError::MissingSlash),
             [""] => Ok(Self::Ruleset(scope)),
             [kind, rest @ ..] => {
-                let kind = percent::decode_segment(kind)?.parse()?;
+                let kind = percent::decode_segment(kind)?;
+                let kind = RuleKind::from_name(&kind).ok_or(PathError::Kind)?;
                 match rest {
                     [] => Err(PathError::MissingSlash),
                     [""] => Ok(Self::Kind(scope, kind)),

@@ -1,11 +1,31 @@
-//! Rules of one scope, grouped by kind.
+//! The five kinds of rules, and the rules of one scope grouped by kind.
 
+use std::array;
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Rule, RuleKind};
+use super::Rule;
+use crate::wire_enum::wire_enum;
+
+wire_enum! {
+    /// The kind of a rule, in evaluation order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum RuleKind {
+        /// Arbitrary conditions, with the highest priority.
+        Override = "override",
+        /// Matches a glob against the message text.
+        Content = "content",
+        /// Matches all events in a room. The rule id is the room id.
+        Room = "room",
+        /// Matches all events from a sender. The rule id is the user id.
+        Sender = "sender",
+        /// Arbitrary conditions, with the lowest priority.
+        Underride = "underride",
+    }
+}
 
 /// The rules of one scope: an array for each kind, in evaluation order.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,13 +33,13 @@ pub struct Ruleset<R = Rule>([Vec<R>; 5]);
 
 impl<R> Ruleset<R> {
     /// Builds a ruleset from a function that returns the rules of a kind.
-    pub fn from_fn(rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
-        Self(RuleKind::ALL.map(rules))
+    pub fn from_fn(mut rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
+        Self(array::from_fn(|index| rules(RuleKind::ALL[index])))
     }
 
     /// Iterates over all rules in evaluation order.
     pub fn iter(&self) -> impl Iterator<Item = (RuleKind, &R)> {
-        RuleKind::ALL.into_iter().flat_map(|kind| self[kind].iter().map(move |rule| (kind, rule)))
+        RuleKind::ALL.iter().flat_map(|&kind| self[kind].iter().map(move |rule| (kind, rule)))
     }
 }
 
@@ -46,7 +66,7 @@ impl<R> IndexMut<RuleKind> for Ruleset<R> {
 /// Serializes all five arrays, including empty ones.
 impl<R: Serialize> Serialize for Ruleset<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(RuleKind::ALL.map(|kind| (kind, &self[kind])))
+        serializer.collect_map(RuleKind::ALL.iter().map(|&kind| (kind, &self[kind])))
     }
 }
 
@@ -54,5 +74,18 @@ impl<'de, R: Deserialize<'de>> Deserialize<'de> for Ruleset<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut arrays = BTreeMap::<RuleKind, Vec<R>>::deserialize(deserializer)?;
         Ok(Self::from_fn(|kind| arrays.remove(&kind).unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_ordered_as_they_are_evaluated() {
+        let names = ["override", "content", "room", "sender", "underride"];
+        assert_eq!(serde_json::json!(RuleKind::ALL), serde_json::json!(names));
+        assert!(RuleKind::ALL.iter().map(|kind| kind.as_str()).eq(names));
+        assert!(RuleKind::ALL.is_sorted());
     }
 }

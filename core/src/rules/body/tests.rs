@@ -36,7 +36,7 @@ fn override_and_underride_rules_have_conditions_and_content_rules_have_a_pattern
 fn optional_and_unknown_fields_are_stored_for_every_kind() {
     let body = r#"{"actions":["notify"],"conditions":[{"kind":"contains_display_name"}],
         "pattern":"p","until":1800000000000,"org.x":{"a":1.5}}"#;
-    for kind in RuleKind::ALL {
+    for &kind in RuleKind::ALL {
         assert_eq!(
             rule_json(kind, body),
             json!({
@@ -109,7 +109,7 @@ fn an_invalid_body_is_rejected_with_the_field_name() {
 #[test]
 fn fields_and_kinds_that_resemble_known_ones_are_stored() {
     let fields = ["patterns", "pattern2", "action", "condition", "condtions", "untill", "Until"];
-    for kind in RuleKind::ALL {
+    for &kind in RuleKind::ALL {
         let mut body = json!({"actions": [], "pattern": "x"});
         body["conditions"] = json!([{"kind": "event_mach"}, {"kind": "time_and_days"}]);
         for field in fields {
@@ -226,7 +226,7 @@ proptest! {
     #[test]
     fn a_rule_is_serialized_with_all_its_fields(
         body in any_body(),
-        kind in prop::sample::select(&RuleKind::ALL),
+        kind in prop::sample::select(RuleKind::ALL),
     ) {
         let limits = NewRuleLimits::default();
         let now = Timestamp::UNIX_EPOCH;

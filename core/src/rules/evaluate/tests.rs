@@ -29,7 +29,7 @@ fn global_document(rules: &[(&str, Value)]) -> RuleDocument {
 
 fn document_in_scope(scope: &str, rules: &[(&str, Value)], changes: &Value) -> RuleDocument {
     let mut kinds = json!({});
-    for kind in RuleKind::ALL {
+    for &kind in RuleKind::ALL {
         kinds[kind.as_str()] = json!([]);
     }
     for (kind, rule) in rules {

@@ -28,7 +28,7 @@ fn example_documents() -> [RuleDocument; 2] {
     let mut global = RuleDocument::new(RuleScope::Global);
     let mut phone = RuleDocument::new("device/phone".parse().unwrap());
     let body = json!({"actions": ["notify"], "pattern": "p", "conditions": [], "org.x": [null]});
-    for kind in RuleKind::ALL {
+    for &kind in RuleKind::ALL {
         for id in ["b", "a"] {
             for document in [&mut global, &mut phone] {
                 let new_rule = NewRule::from_json(
@@ -241,7 +241,7 @@ fn a_maximally_nested_rule_is_exported_and_imported() {
 fn any_documents() -> impl Strategy<Value = Vec<RuleDocument>> {
     let change = (
         prop::sample::select(&["global", "device/a", "device/b"][..]),
-        prop::sample::select(&RuleKind::ALL),
+        prop::sample::select(RuleKind::ALL),
         prop_oneof![8 => "[a-d]", 1 => Just(builtin::MASTER.to_owned())],
         any::<(bool, bool, String)>(),
     );

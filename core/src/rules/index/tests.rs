@@ -60,12 +60,12 @@ fn any_document() -> impl Strategy<Value = RuleDocument> {
             })
         },
     );
-    prop::collection::vec((select(&RuleKind::ALL[..]), rule), 0..8).prop_map(|rules| {
-        let rules = RuleKind::ALL.map(|kind| {
-            let rules_of_kind = rules.iter().filter(|(other, _)| *other == kind);
+    prop::collection::vec((select(RuleKind::ALL), rule), 0..8).prop_map(|rules| {
+        let rules = RuleKind::ALL.iter().map(|kind| {
+            let rules_of_kind = rules.iter().filter(|(other, _)| other == kind);
             (kind.as_str(), rules_of_kind.map(|(_, rule)| rule).collect::<Vec<_>>())
         });
-        let stored_json = json!({"rules": BTreeMap::from(rules), "changes": {}});
+        let stored_json = json!({"rules": rules.collect::<BTreeMap<_, _>>(), "changes": {}});
         RuleDocument::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
     })
 }

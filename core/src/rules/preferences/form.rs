@@ -10,7 +10,7 @@ use super::{
 };
 use crate::form::{Pairs, last_value};
 use crate::percent;
-use crate::rules::Effect;
+use crate::rules::{Effect, RuleKind};
 
 const MINUTE_MILLIS: i64 = 60 * 1000;
 const HOUR_MILLIS: i64 = 60 * MINUTE_MILLIS;
@@ -71,7 +71,7 @@ impl PreferenceChange {
             change @ ("enable-rule" | "disable-rule" | "remove-rule") => {
                 let rule = listed_id.as_deref().and_then(|rule| rule.split_once('/'));
                 let (kind, id) = rule.ok_or(PreferenceError::UnknownChange)?;
-                let kind = kind.parse().map_err(|_| PreferenceError::UnknownChange)?;
+                let kind = RuleKind::from_name(kind).ok_or(PreferenceError::UnknownChange)?;
                 match change {
                     "remove-rule" => Self::RemoveRule(kind, id.to_owned()),
                     _ => Self::SetRuleEnabled(kind, id.to_owned(), change == "enable-rule"),

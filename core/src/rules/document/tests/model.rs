@@ -148,7 +148,7 @@ proptest! {
                 prop_assert_eq!(&document, &original);
             }
         }
-        for kind in RuleKind::ALL {
+        for &kind in RuleKind::ALL {
             prop_assert_eq!(user_rule_ids(&document, kind), model.ordered_ids(kind));
             for rule in &document.user_rules()[kind] {
                 let key = (kind, rule.rule_id.clone());
