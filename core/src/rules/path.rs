@@ -4,8 +4,8 @@
 use serde::Serialize;
 use thiserror::Error;
 
-use super::id::{self, IdError, RuleScope, UnknownScope};
 use super::RuleKind;
+use super::id::{self, IdError, RuleScope, UnknownScope};
 use crate::percent::{self, PercentError};
 
 /// The resource named by the part of a path after `/pushrules/`.

@@ -5,6 +5,7 @@ mod conditions;
 mod explanation;
 pub(crate) mod generate;
 mod order;
+mod room;
 mod ruma;
 
 use jiff::Timestamp;
