@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
+use axum::extract::FromRef;
 use belfry_core::oauth::issuer_policy::{IssuerPolicy, MASTODON};
 use belfry_core::percent;
 use belfry_delivery::acceptance::Delivery;
@@ -21,14 +22,15 @@ use crate::auth::application_services::ApplicationServices;
 use crate::auth::authentication::Authenticator;
 use crate::auth::passwords::Passwords;
 use crate::auth::tokens::TokenIssuer;
-use crate::config::{BaseUrl, Config, RunningSettings};
+use crate::config::{BaseUrl, Config, RuleSettings, RunningSettings};
 use crate::control::ExpectedProbe;
 use crate::delivery::open_delivery;
+use crate::evaluation::Evaluator;
 use crate::evaluation::pool::EvaluationPool;
 use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;
 use crate::limits::RateLimiter;
-use crate::metrics::Metrics;
+use crate::metrics::{EvaluationMetrics, Metrics};
 use crate::pages::assets::BELL;
 use crate::pages::{Layout, StaticFile};
 use crate::paths::{FRONT, PROFILE};
@@ -37,7 +39,8 @@ use crate::paths::{FRONT, PROFILE};
 /// oldest are deleted.
 const MAX_PENDING_REQUESTS: usize = 100_000;
 
-/// The state shared by all HTTP handlers. Cloning it is cheap.
+/// The state shared by all HTTP handlers. Cloning it is cheap. Handlers that need a few parts of it
+/// extract them alone.
 #[derive(Clone)]
 pub struct AppState(Arc<StateParts>);
 
@@ -65,14 +68,13 @@ pub struct StateParts {
     pub application_services: ApplicationServices,
     /// Maximum number of authorization requests that wait for sign-in or consent.
     pub max_pending_requests: usize,
-    /// The push rules of recently evaluated accounts.
-    pub rule_index_cache: RuleIndexCache,
+    pub rule_settings: RuleSettings,
     /// Changes push rules, with one write at a time per account.
-    pub rule_writer: RuleWriter,
-    pub evaluation_pool: EvaluationPool,
+    pub rule_writer: Arc<RuleWriter>,
+    pub evaluator: Arc<Evaluator>,
     /// The delivery of notifications, if it is configured.
-    pub delivery: Option<Delivery>,
-    pub style: StaticFile,
+    pub delivery: Option<Arc<Delivery>>,
+    pub style: Arc<StaticFile>,
     pub large_body_slots: AccountSlots,
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
@@ -93,6 +95,28 @@ impl Deref for AppState {
     }
 }
 
+/// Implements the extraction of single parts. Each is cheap to clone.
+macro_rules! extractable {
+    ($($field:ident: $part:ty,)*) => {$(
+        impl FromRef<AppState> for $part {
+            fn from_ref(state: &AppState) -> Self {
+                state.$field.clone()
+            }
+        }
+    )*};
+}
+
+extractable! {
+    base_url: BaseUrl,
+    delivery: Option<Arc<Delivery>>,
+    evaluator: Arc<Evaluator>,
+    rule_settings: RuleSettings,
+    rule_writer: Arc<RuleWriter>,
+    store: Store,
+    style: Arc<StaticFile>,
+    unread_responses: UnreadResponses,
+}
+
 impl StateParts {
     /// Builds the parts from the settings, an open store and a clock.
     pub async fn new(
@@ -102,7 +126,14 @@ impl StateParts {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let metrics = Metrics::new(clock.now(), &Store::SWEPT_TABLES);
-        let rule_limits = config.rules.limits();
+        let evaluator = Evaluator {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            server_name: config.server_name_for(&base_url).to_owned(),
+            pool: EvaluationPool::default(),
+            rule_index_cache: RuleIndexCache::new(config.store.cache_bytes / 8),
+            metrics: EvaluationMetrics::default(),
+        };
         let application_services = ApplicationServices::load(&config.application_services)?;
         application_services.create_senders(&store, clock.now()).await?;
         Ok(Self {
@@ -113,14 +144,14 @@ impl StateParts {
             audit: AuditCounters::default(),
             application_services,
             max_pending_requests: MAX_PENDING_REQUESTS,
-            rule_index_cache: RuleIndexCache::new(config.store.cache_bytes / 8),
-            rule_writer: RuleWriter::new(store.clone(), rule_limits),
-            evaluation_pool: EvaluationPool::default(),
-            delivery: open_delivery(&config, &store, &clock).await?,
+            rule_settings: config.rules,
+            rule_writer: Arc::new(RuleWriter::new(store.clone(), config.rules.limits())),
+            evaluator: Arc::new(evaluator),
+            delivery: open_delivery(&config, &store, &clock).await?.map(Arc::new),
             large_body_slots: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),
-            style: StaticFile::style_sheet(config.instance.accent),
+            style: Arc::new(StaticFile::style_sheet(config.instance.accent)),
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
             issuer_policy: IssuerPolicy { requires_pkce: config.oauth.require_pkce, ..MASTODON },
@@ -208,20 +239,6 @@ impl StateParts {
         Authenticator { store: &self.store, passwords: &self.passwords, clock: &*self.clock }
     }
 
-    /// Returns the URI that identifies an account. It never changes and is never reused.
-    pub fn account_uri(&self, account_id: i64) -> String {
-        format!("{}/users/{account_id}", self.base_url)
-    }
-
-    pub(crate) fn profile_url(&self, name: &str) -> String {
-        format!("{}{PROFILE}{}", self.base_url, percent::encode(name))
-    }
-
-    /// Returns the URL of the avatar, which is the same for all accounts.
-    pub(crate) fn avatar_url(&self) -> String {
-        format!("{}{}", self.base_url, BELL.path())
-    }
-
     pub fn layout(&self, language: Language) -> Layout<'_> {
         Layout {
             language,
@@ -235,11 +252,27 @@ impl StateParts {
 
     /// Returns the VAPID key that clients need to subscribe; `None` if delivery is not configured.
     pub fn vapid_key(&self) -> Option<String> {
-        self.delivery.as_ref().map(Delivery::vapid_key)
+        self.delivery.as_deref().map(Delivery::vapid_key)
     }
 
     /// Returns the server name, which is the part of a user id after the colon.
     pub fn server_name(&self) -> &str {
         self.config.server_name_for(&self.base_url)
+    }
+}
+
+impl BaseUrl {
+    /// Returns the URI that identifies an account. It never changes and is never reused.
+    pub(crate) fn account_uri(&self, account_id: i64) -> String {
+        format!("{self}/users/{account_id}")
+    }
+
+    pub(crate) fn profile_url(&self, name: &str) -> String {
+        format!("{self}{PROFILE}{}", percent::encode(name))
+    }
+
+    /// Returns the URL of the avatar, which is the same for all accounts.
+    pub(crate) fn avatar_url(&self) -> String {
+        format!("{self}{}", BELL.path())
     }
 }

@@ -31,7 +31,6 @@ pub struct Metrics {
     pub limits: LimitMetrics,
     /// Sign-ins and tokens.
     pub authentication: AuthenticationMetrics,
-    pub evaluation: EvaluationMetrics,
     /// Rows deleted because they expired or exceeded a maximum, by table.
     pub deleted_rows: Vec<(&'static str, Counter)>,
     /// The HTTPS certificate; unset if TLS is not configured.
@@ -47,7 +46,6 @@ impl Metrics {
             http: HttpMetrics::default(),
             limits: LimitMetrics::default(),
             authentication: AuthenticationMetrics::default(),
-            evaluation: EvaluationMetrics::default(),
             deleted_rows: swept_tables.iter().map(|table| (*table, Counter::default())).collect(),
             tls: OnceLock::new(),
         }
@@ -67,7 +65,6 @@ impl Metrics {
         self.http.write(out);
         self.limits.write(out);
         self.authentication.write(out);
-        self.evaluation.write(out);
         let mut deleted_rows = out.family(&families::DELETED_ROWS);
         for (table, counter) in &self.deleted_rows {
             deleted_rows.value(&[table], counter.get());

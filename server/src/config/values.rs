@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use url::Url;
@@ -58,7 +59,7 @@ pub enum AccessLog {
 /// trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct BaseUrl(Url);
+pub struct BaseUrl(Arc<Url>);
 
 impl BaseUrl {
     /// Returns the URL, with a trailing slash.
@@ -103,7 +104,7 @@ impl FromStr for BaseUrl {
         if let Some(url) = url.as_ref().filter(|url| {
             web_origin(url).is_some_and(|origin| url.as_str() == format!("{origin}/"))
         }) {
-            return Ok(Self(url.clone()));
+            return Ok(Self(Arc::new(url.clone())));
         }
         let with_scheme = || Url::parse(&format!("https://{text}")).ok();
         let suggestion = if text.contains("://") {

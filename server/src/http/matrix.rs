@@ -4,15 +4,18 @@ pub(super) mod login;
 pub(super) mod pushers;
 pub(super) mod register;
 
+use std::sync::Arc;
+
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::matrix::VERSIONS;
 use belfry_core::percent;
 use belfry_core::rules::{RuleAccess, User};
+use belfry_delivery::acceptance::Delivery;
+use belfry_store::Store;
 use serde_json::{Value, json};
 
-use crate::app::AppState;
+use crate::account_memory::unread_responses::UnreadResponses;
 use crate::http::error::MatrixError;
 use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::raw_path::RawPath;
@@ -20,8 +23,8 @@ use crate::http::extract::requester::Requester;
 use crate::http::json::{Json, JsonBytes};
 
 /// `GET versions`: the supported versions of the Matrix specification.
-pub(super) async fn versions(State(state): State<AppState>) -> Json<Value> {
-    let unstable_features = if state.delivery.is_some() {
+pub(super) async fn versions(State(delivery): State<Option<Arc<Delivery>>>) -> Json<Value> {
+    let unstable_features = if delivery.is_some() {
         json!({ "org.matrix.msc3881": true, "org.matrix.msc4174": true })
     } else {
         json!({})
@@ -31,12 +34,12 @@ pub(super) async fn versions(State(state): State<AppState>) -> Json<Value> {
 
 /// `GET account/whoami`: the user of the token, and the device to which it was issued, if any.
 pub(super) async fn whoami(
-    State(state): State<AppState>,
+    State(store): State<Store>,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
-    let mut response = json!({ "user_id": requester.user_id(&state), "is_guest": false });
+    let mut response = json!({ "user_id": requester.user_id, "is_guest": false });
     if let Some(token) = requester.token_key
-        && let Some(device_id) = state.store.token_device_id(token).await?
+        && let Some(device_id) = store.token_device_id(token).await?
     {
         response["device_id"] = device_id.into();
     }
@@ -44,30 +47,30 @@ pub(super) async fn whoami(
 }
 
 pub(super) async fn logout(
-    State(state): State<AppState>,
+    State(store): State<Store>,
     audit: RequestAudit,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     let token = requester.token_key.ok_or(MatrixError::ServiceLogout)?;
     let events = NewAuditEvents::from(audit.success_event(AuditKind::SignOut))
         .with_event(audit.success_event(AuditKind::TokenRevoke));
-    state.store.revoke_token(&events, token, state.clock.now()).await?;
+    store.revoke_token(&events, token, requester.now).await?;
     Ok(Json(json!({})))
 }
 
 /// `GET user/{userId}/account_data/m.push_rules`: all rulesets of the user.
 pub(super) async fn account_data(
-    State(state): State<AppState>,
+    State(store): State<Store>,
+    State(unread_responses): State<UnreadResponses>,
     requester: Requester,
     path: RawPath,
-) -> Result<Response, MatrixError> {
+) -> Result<JsonBytes, MatrixError> {
     requester.require_access(RuleAccess::Read)?;
     let path_user = percent::decode_segment(path.parameter("{user}").unwrap_or_default())?;
-    let user_id = requester.user_id(&state);
-    if path_user != user_id {
+    if path_user != requester.user_id {
         return Err(MatrixError::OtherUser);
     }
-    let rulesets = state.store.rulesets(requester.account_id, requester.now).await?;
-    let response = rulesets.response(User::new(&user_id));
-    Ok(JsonBytes(state.unread_responses.count(requester.account_id, response)?).into_response())
+    let rulesets = store.rulesets(requester.account_id, requester.now).await?;
+    let response = rulesets.response(User::new(&requester.user_id));
+    Ok(JsonBytes(unread_responses.count(requester.account_id, response)?))
 }

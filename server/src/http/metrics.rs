@@ -44,12 +44,14 @@ fn render_metrics(state: &AppState) -> String {
     state.limits.engine.write_metrics(&mut out);
     out.value(&families::PASSWORD_HASHES, state.passwords.hash_count.get());
     out.value(&families::PASSWORD_QUEUE, state.passwords.queue_length());
-    state.evaluation_pool.failures.write(&mut out);
-    out.value(&families::EVALUATION_QUEUE, state.evaluation_pool.queue_length());
-    out.value(&families::EVALUATION_MAX_QUEUE, state.evaluation_pool.max_queue_length);
+    let evaluator = &state.evaluator;
+    evaluator.metrics.write(&mut out);
+    evaluator.pool.failures.write(&mut out);
+    out.value(&families::EVALUATION_QUEUE, evaluator.pool.queue_length());
+    out.value(&families::EVALUATION_MAX_QUEUE, evaluator.pool.max_queue_length);
     state.store.write_metrics(&mut out);
     let [tokens, rules, apps, apps_by_id, accounts] = state.store.cache_status();
-    let rule_index = state.rule_index_cache.status();
+    let rule_index = evaluator.rule_index_cache.status();
     write_cache_metrics(&mut out, &[tokens, rules, apps, apps_by_id, accounts, rule_index]);
     if let Some(delivery) = &state.delivery {
         delivery.write_metrics(&mut out);

@@ -3,7 +3,6 @@
 use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
@@ -35,12 +34,13 @@ const DESCRIBED_SEGMENT: &str = "_matrix";
 
 /// Returns the document's route. The document is rendered at the first request, because most
 /// servers never receive one.
-pub(super) fn openapi_route() -> MethodRouter<AppState> {
+pub(super) fn openapi_route(state: &AppState) -> MethodRouter<AppState> {
+    let base_url = state.base_url.to_string();
+    let segments = state.config.name_segments.clone();
     let document = Arc::new(OnceLock::new());
-    get(move |State(state): State<AppState>, request_headers: HeaderMap| {
+    get(move |request_headers: HeaderMap| {
         let (etag, bytes) = document.get_or_init(|| {
-            let base_url = state.base_url.to_string();
-            let bytes = to_bytes(&openapi_document(&base_url, &state.config.name_segments));
+            let bytes = to_bytes(&openapi_document(&base_url, &segments));
             let digest = Sha256Digest::compute(&String::from_utf8_lossy(&bytes)).to_text();
             (format!("\"{digest}\""), Bytes::from(bytes))
         });

@@ -102,7 +102,7 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
         .route(&format!("{}{{name}}", paths::PROFILE), get(well_known::redirect_profile))
         .route(paths::NODEINFO, instance::nodeinfo_route(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
-        .route(paths::OPENAPI, openapi::openapi_route())
+        .route(paths::OPENAPI, openapi::openapi_route(state))
         .route(paths::METADATA, metadata::metadata_route(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links_route(state))
         .route("/.well-known/change-password", get(well_known::redirect_change_password))

@@ -38,7 +38,7 @@ impl EvaluationMetrics {
         self.work_exceeded.inc_by(exceeds_work_budget.into());
     }
 
-    pub(super) fn write(&self, out: &mut Exposition) {
+    pub(crate) fn write(&self, out: &mut Exposition) {
         let mut durations = out.family(&families::EVALUATION_DURATION);
         durations.histogram(&["evaluate"], &self.evaluate_durations);
         durations.histogram(&["explain"], &self.explain_durations);

@@ -106,7 +106,7 @@ async fn save_form(
         _ => Notice::Saved,
     };
     let change_copy = change.clone();
-    let limits = session.state.config.rules.new_rule_limits();
+    let limits = session.state.rule_settings.new_rule_limits();
     let apply = move |document: &mut RuleDocument| change_copy.apply(document, limits);
     match session.state.rule_writer.change_document(account.id, scope, now, apply).await {
         Ok(()) => Ok((change, notice)),

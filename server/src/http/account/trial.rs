@@ -43,13 +43,13 @@ pub(super) async fn run_trial(
                 profile_tag: view.profile.clone(),
             };
             let start = Instant::now();
-            let slot = state.evaluation_pool.enter_for_account(account.id)?;
+            let slot = state.evaluator.pool.enter_for_account(account.id)?;
             let rulesets = load_rulesets(session, account).await?;
             let user_id = matrix::user_id(&account.name, state.server_name());
             let now = state.clock.now();
             let evaluate = move || message.evaluate(&user_id, rulesets.documents(), now);
             let result = slot.run(evaluate).await?;
-            state.metrics.evaluation.record_explanation(start, result.exceeds_work_budget);
+            state.evaluator.metrics.record_explanation(start, result.exceeds_work_budget);
             Ok(result)
         }
     });

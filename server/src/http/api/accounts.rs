@@ -7,12 +7,12 @@ use belfry_core::admin::role_id;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::validation::ValidationErrors;
-use belfry_store::Account;
+use belfry_store::{Account, Store};
 use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::auth::authentication::SignUpError;
-use crate::config::RegistrationPolicy;
+use crate::config::{BaseUrl, RegistrationPolicy};
 use crate::http::account::registration::{NAME_TAKEN, create_account, validate_sign_up};
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::audit::RequestAudit;
@@ -56,20 +56,20 @@ pub(crate) async fn sign_up(
 
 /// `GET /api/v1/accounts/verify_credentials`
 pub(crate) async fn verify_credentials(
-    State(state): State<AppState>,
+    State(store): State<Store>,
+    State(base_url): State<BaseUrl>,
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
     bearer.require_scope(&[Scope::Profile, Scope::ReadAccounts])?;
-    let account =
-        state.store.account(bearer.require_user()?.id).await?.ok_or(ApiError::InvalidToken)?;
-    Ok(Json(credential_account_entity(&state, &account)))
+    let account = store.account(bearer.require_user()?.id).await?.ok_or(ApiError::InvalidToken)?;
+    Ok(Json(credential_account_entity(&base_url, &account)))
 }
 
 /// Returns Mastodon's `Account`. Belfry has no profiles, so most fields have the values of a new
 /// account.
-pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
-    let url = state.profile_url(&account.name);
-    let image_url = state.avatar_url();
+pub(crate) fn account_entity(base_url: &BaseUrl, account: &Account) -> Value {
+    let url = base_url.profile_url(&account.name);
+    let image_url = base_url.avatar_url();
     // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
     // Only public roles are listed.
@@ -92,7 +92,7 @@ pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
         "created_at": created_at,
         "note": "",
         "url": url,
-        "uri": state.account_uri(account.id),
+        "uri": base_url.account_uri(account.id),
         "avatar": image_url,
         "avatar_static": image_url,
         "header": image_url,
@@ -110,8 +110,8 @@ pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
 }
 
 /// Returns Mastodon's `CredentialAccount`: an `Account` with its preferences and permissions.
-fn credential_account_entity(state: &AppState, account: &Account) -> Value {
-    let mut entity = account_entity(state, account);
+fn credential_account_entity(base_url: &BaseUrl, account: &Account) -> Value {
+    let mut entity = account_entity(base_url, account);
     entity["source"] = json!({
         "privacy": "public",
         "sensitive": false,

@@ -6,9 +6,8 @@ mod entity;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use belfry_store::Account;
+use belfry_store::{Account, Store};
 
-use crate::app::AppState;
 use crate::http::error::ApiError;
 use crate::http::extract::raw_path::RawPath;
 
@@ -26,7 +25,7 @@ impl<S: Sync> FromRequestParts<S> for AccountId {
 }
 
 impl AccountId {
-    async fn load_account(&self, state: &AppState) -> Result<Account, ApiError> {
-        state.store.account(self.0).await?.ok_or(ApiError::RecordNotFound)
+    async fn load_account(&self, store: &Store) -> Result<Account, ApiError> {
+        store.account(self.0).await?.ok_or(ApiError::RecordNotFound)
     }
 }

@@ -1,12 +1,15 @@
 //! `/api/v1/apps`: app registration.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::extract::State;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, AppRegistration};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::secret::SplitToken;
+use belfry_delivery::acceptance::Delivery;
+use belfry_store::Store;
 use serde::Serialize;
 
 use crate::app::AppState;
@@ -43,7 +46,7 @@ struct Credentials {
 }
 
 impl Application {
-    fn new(state: &AppState, app: App, secret: Option<&SplitToken>) -> Self {
+    fn new(delivery: Option<&Delivery>, app: App, secret: Option<&SplitToken>) -> Self {
         let App { id, client_id, details, .. } = app;
         let uris: Vec<String> =
             details.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect();
@@ -60,7 +63,7 @@ impl Application {
             scopes: details.scopes.names().map(Cow::into_owned).collect(),
             redirect_uri: uris.join("\n"),
             redirect_uris: uris,
-            vapid_key: state.vapid_key().unwrap_or_default(),
+            vapid_key: delivery.map(Delivery::vapid_key).unwrap_or_default(),
             credentials,
         }
     }
@@ -83,15 +86,16 @@ pub(crate) async fn register_app(
     let now = state.clock.now();
     let properties = ClientProperties::new(&state.issuer_policy, Registrar::Api);
     let (app, secret) = state.store.create_app(&events, now, details, properties).await?;
-    Ok(Json(Application::new(&state, app, Some(&secret))))
+    Ok(Json(Application::new(state.delivery.as_deref(), app, Some(&secret))))
 }
 
 /// `GET /api/v1/apps/verify_credentials`: the app that the token was issued to. No scope is
 /// required.
 pub(crate) async fn verify_credentials(
-    State(state): State<AppState>,
+    State(store): State<Store>,
+    State(delivery): State<Option<Arc<Delivery>>>,
     bearer: Bearer,
 ) -> Result<Json<Application>, ApiError> {
-    let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?;
-    Ok(Json(Application::new(&state, app.app, None)))
+    let app = store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?;
+    Ok(Json(Application::new(delivery.as_deref(), app.app, None)))
 }

@@ -14,7 +14,7 @@ use crate::http::extract::bearer::Bearer;
 
 /// An admin. Handlers that extract it reject app tokens and tokens of other users.
 pub(crate) struct Admin {
-    bearer: Bearer,
+    pub(crate) bearer: Bearer,
     name: String,
     audit: RequestAudit,
 }

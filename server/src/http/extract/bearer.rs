@@ -10,6 +10,7 @@ use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_core::secret::{LookupKey, Secret, SplitToken};
 use belfry_store::StoredToken;
+use jiff::Timestamp;
 
 use crate::app::AppState;
 use crate::http::error::ApiError;
@@ -21,6 +22,7 @@ pub(crate) struct Bearer {
     pub(crate) lookup_key: LookupKey,
     /// The token as the client sent it.
     pub(crate) secret: Secret,
+    pub(crate) now: Timestamp,
 }
 
 impl FromRequestParts<AppState> for Bearer {
@@ -45,7 +47,7 @@ impl FromRequestParts<AppState> for Bearer {
         let now = state.clock.now();
         token.check_validity(now)?;
         state.store.record_use(hash.lookup_key, &token, now);
-        Ok(Self { token, lookup_key: hash.lookup_key, secret: header_secret })
+        Ok(Self { token, lookup_key: hash.lookup_key, secret: header_secret, now })
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::http::extract::body::FullBody;
+use crate::http::extract::body::UnreadBody;
 
 /// Maximum size of a page form, in bytes.
 const MAX_PAGE_FORM_BYTES: usize = 64 * 1024;
@@ -27,7 +27,8 @@ impl FromRequest<AppState> for Form {
     type Rejection = CommonError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, CommonError> {
-        read_fields(state.config.http.max_body_bytes, request, state).await.map(Self)
+        let max_bytes = state.config.http.max_body_bytes;
+        read_fields(max_bytes, request, state, form::from_json).await.map(Self)
     }
 }
 
@@ -40,7 +41,7 @@ impl FromRequest<AppState> for PageForm {
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, CommonError> {
         let max_bytes = state.config.http.max_body_bytes.min(MAX_PAGE_FORM_BYTES);
-        read_fields(max_bytes, request, state).await.map(Self)
+        read_fields(max_bytes, request, state, form::from_json).await.map(Self)
     }
 }
 
@@ -53,28 +54,20 @@ impl FromRequest<AppState> for SubscriptionForm {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, CommonError> {
         let max_bytes = state.config.http.max_body_bytes;
         let from_json = |json| subscription::pairs_from_json(&json);
-        read_fields_as(max_bytes, request, state, from_json).await.map(Self)
+        read_fields(max_bytes, request, state, from_json).await.map(Self)
     }
 }
 
-/// Reads the fields of a body of at most this many bytes.
-async fn read_fields(
-    max_bytes: usize,
-    request: Request,
-    state: &AppState,
-) -> Result<Pairs, CommonError> {
-    read_fields_as(max_bytes, request, state, form::from_json).await
-}
-
 /// Reads the fields of a body of at most this many bytes, with a function that converts JSON.
-async fn read_fields_as(
+async fn read_fields(
     max_bytes: usize,
     request: Request,
     state: &AppState,
     from_json: impl FnOnce(Value) -> Result<Pairs, FormError>,
 ) -> Result<Pairs, CommonError> {
     let encoding = FormEncoding::from_headers(request.headers());
-    let FullBody(body) = FullBody::read_at_most(max_bytes, request, state).await?;
+    let Ok(body) = UnreadBody::from_request(request, state).await;
+    let body = body.read(max_bytes).await?;
     match encoding {
         _ if body.is_empty() => Ok(Vec::new()),
         Some(FormEncoding::UrlEncoded) => Ok(form::parse(&body)?),

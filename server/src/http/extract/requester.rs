@@ -24,7 +24,7 @@ use crate::log::request_context::RequestContext;
 /// requests.
 pub(crate) struct Requester {
     pub(crate) account_id: i64,
-    pub(crate) name: String,
+    pub(crate) user_id: String,
     /// The token's lookup key; `None` for an application service.
     pub(crate) token_key: Option<LookupKey>,
     /// The scopes of the token; `None` for an application service, which needs none.
@@ -40,10 +40,6 @@ impl Requester {
         } else {
             Err(MatrixError::MissingScope(access))
         }
-    }
-
-    pub(crate) fn user_id(&self, state: &AppState) -> String {
-        matrix::user_id(&self.name, state.server_name())
     }
 }
 
@@ -86,7 +82,7 @@ async fn authenticate_token(parts: &Parts, state: &AppState) -> Result<TokenOwne
                 let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
                 Ok(TokenOwner::User(Requester {
                     account_id: account.id,
-                    name: account.name.clone(),
+                    user_id: matrix::user_id(&account.name, state.server_name()),
                     token_key: Some(secret.lookup_key),
                     scopes: Some(token.scopes.clone()),
                     now: client.now,
@@ -137,5 +133,6 @@ async fn resolve_user(
     let now = state.clock.now();
     state.audit.record(subject, now);
     RequestContext::record_account(account.id);
-    Ok(Requester { account_id: account.id, name: account.name, token_key: None, scopes: None, now })
+    let user_id = matrix::user_id(&account.name, state.server_name());
+    Ok(Requester { account_id: account.id, user_id, token_key: None, scopes: None, now })
 }

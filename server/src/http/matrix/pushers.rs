@@ -1,5 +1,7 @@
 //! Pushers of Matrix clients.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -16,10 +18,9 @@ use belfry_delivery::acceptance::registration::{NewReceiver, Registration};
 use belfry_delivery::acceptance::{Delivery, EnqueueError};
 use belfry_delivery::web_push::encryption::check_public_key;
 use belfry_runtime::random;
-use belfry_store::{Receiver, WriteOutcome};
+use belfry_store::{Receiver, Store, WriteOutcome};
 use serde_json::{Value, json};
 
-use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::body::FullBody;
@@ -27,12 +28,12 @@ use crate::http::extract::requester::Requester;
 use crate::http::json::Json;
 
 pub(crate) async fn capabilities(
-    State(state): State<AppState>,
+    State(delivery): State<Option<Arc<Delivery>>>,
     _requester: Requester,
 ) -> Json<Value> {
     let mut capabilities = json!({ "m.change_password": { "enabled": false } });
-    if let Some(public_key) = state.vapid_key() {
-        let web_push = json!({ "enabled": true, "vapid": public_key });
+    if let Some(delivery) = delivery {
+        let web_push = json!({ "enabled": true, "vapid": delivery.vapid_key() });
         capabilities["m.webpush"] = web_push.clone();
         capabilities["org.matrix.msc4174.webpush"] = web_push;
     }
@@ -41,11 +42,11 @@ pub(crate) async fn capabilities(
 
 /// `GET pushers`: the pushers of the user.
 pub(crate) async fn list_pushers(
-    State(state): State<AppState>,
+    State(store): State<Store>,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     requester.require_access(RuleAccess::Read)?;
-    let receivers = state.store.receivers(requester.account_id, requester.now).await?;
+    let receivers = store.receivers(requester.account_id, requester.now).await?;
     let to_json = |receiver: &Receiver| match &receiver.document {
         ReceiverDocument::Pusher(pusher) => Some(pusher.to_json(receiver.pending_ack.is_none())),
         ReceiverDocument::Subscription(_) => None,
@@ -56,17 +57,18 @@ pub(crate) async fn list_pushers(
 /// `POST pushers/set`: creates, replaces or deletes a pusher. A new one for Web Push gets no
 /// messages until its client has acknowledged the first.
 pub(crate) async fn set_pusher(
-    State(state): State<AppState>,
+    State(store): State<Store>,
+    State(delivery): State<Option<Arc<Delivery>>>,
     audit: RequestAudit,
     requester: Requester,
     FullBody(body): FullBody,
 ) -> Result<Response, MatrixError> {
     requester.require_access(RuleAccess::Write)?;
     // A pusher can be deleted even if delivery is off.
-    let delivery = state.delivery.as_ref().ok_or(MatrixError::DeliveryOff);
+    let delivery = delivery.as_ref().ok_or(MatrixError::DeliveryOff);
     let addresses =
         delivery.as_ref().map(|delivery| delivery.addresses.clone()).unwrap_or_default();
-    let receivers = state.store.receivers(requester.account_id, requester.now).await?;
+    let receivers = store.receivers(requester.account_id, requester.now).await?;
     let find_receiver = |app_id: &str, pushkey: &str| {
         receivers.iter().find(|receiver| {
             as_pusher(receiver)
@@ -77,7 +79,7 @@ pub(crate) async fn set_pusher(
         PusherRequest::Delete { app_id, pushkey } => {
             if let Some(receiver) = find_receiver(&app_id, &pushkey) {
                 let events = audit.success_event(AuditKind::ReceiverRemove).into();
-                state.store.delete_receiver(&events, requester.account_id, receiver.id).await?;
+                store.delete_receiver(&events, requester.account_id, receiver.id).await?;
             }
             Ok(Json(json!({})).into_response())
         }
@@ -86,7 +88,7 @@ pub(crate) async fn set_pusher(
                 check_public_key(keys).map_err(PusherError::Key)?;
             }
             let existing = find_receiver(&pusher.pusher.app_id, &pusher.pusher.pushkey);
-            add_pusher(&state, &audit, &requester, delivery?, *pusher, existing).await
+            add_pusher(&store, &audit, &requester, delivery?, *pusher, existing).await
         }
     }
 }
@@ -101,7 +103,7 @@ fn as_pusher(receiver: &Receiver) -> Option<&Pusher> {
 /// Registers a pusher. For a new one for Web Push, sends the token that its client must return to
 /// activate it.
 async fn add_pusher(
-    state: &AppState,
+    store: &Store,
     audit: &RequestAudit,
     requester: &Requester,
     delivery: &Delivery,
@@ -137,7 +139,7 @@ async fn add_pusher(
             Ok((StatusCode::CREATED, Json(json!({}))).into_response())
         }
         (Registration::Added(_), None) | (Registration::Renewed, _) => {
-            take_push_key(state, audit, account_id, &pusher).await?;
+            take_push_key(store, audit, account_id, &pusher).await?;
             Ok(Json(json!({})).into_response())
         }
     }
@@ -146,7 +148,7 @@ async fn add_pusher(
 /// Deletes the pushers of other accounts with the app id and push key of an active pusher, because
 /// a device that changes its user keeps its push key. With `append`, its client shares the key.
 async fn take_push_key(
-    state: &AppState,
+    store: &Store,
     audit: &RequestAudit,
     account_id: i64,
     pusher: &Pusher,
@@ -157,13 +159,13 @@ async fn take_push_key(
     let events = audit.success_event(AuditKind::ReceiverTakeover).into();
     let Pusher { app_id, pushkey, .. } = pusher;
     let protocol = pusher.protocol();
-    state.store.remove_push_key_of_others(&events, account_id, app_id, pushkey, protocol).await?;
+    store.remove_push_key_of_others(&events, account_id, app_id, pushkey, protocol).await?;
     Ok(())
 }
 
 /// `POST pushers/ack`: activates a pusher for Web Push.
 pub(crate) async fn acknowledge_pusher(
-    State(state): State<AppState>,
+    State(store): State<Store>,
     audit: RequestAudit,
     requester: Requester,
     FullBody(body): FullBody,
@@ -171,13 +173,13 @@ pub(crate) async fn acknowledge_pusher(
     requester.require_access(RuleAccess::Write)?;
     let request = ActivationRequest::parse(&body)?;
     let Requester { account_id, now, .. } = requester;
-    let receivers = state.store.receivers(account_id, now).await?;
+    let receivers = store.receivers(account_id, now).await?;
     let pushers = receivers
         .iter()
         .filter_map(|receiver| Some((receiver.id, as_pusher(receiver)?, receiver.pending_ack)));
     let (id, pusher) = request.find_pusher(pushers, now)?;
-    match state.store.activate_receiver(account_id, id, request.digest()).await? {
-        WriteOutcome::Written => take_push_key(&state, &audit, account_id, pusher).await?,
+    match store.activate_receiver(account_id, id, request.digest()).await? {
+        WriteOutcome::Written => take_push_key(&store, &audit, account_id, pusher).await?,
         WriteOutcome::NotFound => return Err(MatrixError::UnknownAckToken),
     }
     Ok(Json(json!({})))

@@ -57,7 +57,7 @@ pub(crate) async fn introspect(
     }
     if let Some(account) = &token.account {
         response["username"] = (&*account.name).into();
-        response["sub"] = state.account_uri(account.id).into();
+        response["sub"] = state.base_url.account_uri(account.id).into();
     }
     Ok(Json(response))
 }

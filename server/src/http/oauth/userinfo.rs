@@ -5,7 +5,7 @@ use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
-use crate::app::AppState;
+use crate::config::BaseUrl;
 use crate::http::error::ApiError;
 use crate::http::extract::bearer::Bearer;
 use crate::http::json::Json;
@@ -13,7 +13,7 @@ use crate::http::json::Json;
 /// Returns the token's account. Requires the scope `profile` itself, which `read` does not
 /// include: `userinfo` signs users in to other services.
 pub(crate) async fn userinfo(
-    State(state): State<AppState>,
+    State(base_url): State<BaseUrl>,
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
     if !bearer.token.scopes.contains(Scope::Profile) {
@@ -21,11 +21,11 @@ pub(crate) async fn userinfo(
     }
     let account = bearer.require_user()?;
     Ok(Json(json!({
-        "iss": issuer(&state.base_url.to_string()),
-        "sub": state.account_uri(account.id),
+        "iss": issuer(&base_url.to_string()),
+        "sub": base_url.account_uri(account.id),
         "name": &*account.name,
         "preferred_username": &*account.name,
-        "profile": state.profile_url(&account.name),
-        "picture": state.avatar_url(),
+        "profile": base_url.profile_url(&account.name),
+        "picture": base_url.avatar_url(),
     })))
 }

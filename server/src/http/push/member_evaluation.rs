@@ -3,6 +3,7 @@
 mod batch;
 mod target_collector;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use belfry_core::push::message::Counts;
@@ -17,8 +18,8 @@ use jiff::Timestamp;
 
 use self::batch::{Batch, MEMBERS_ADDED_TOGETHER};
 use self::target_collector::TargetCollector;
-use crate::app::AppState;
 use crate::auth::application_services::ApplicationService;
+use crate::evaluation::Evaluator;
 use crate::evaluation::pool::EvaluationSlot;
 use crate::http::error::MatrixError;
 
@@ -65,7 +66,7 @@ impl MemberEvaluation {
     /// Evaluates the event for the members in the namespaces of the service, and records metrics.
     pub(super) async fn run(
         mut self,
-        state: &AppState,
+        evaluator: &Arc<Evaluator>,
         slot: &EvaluationSlot,
         service: &ApplicationService,
     ) -> Result<Self, MatrixError> {
@@ -75,7 +76,8 @@ impl MemberEvaluation {
         for first in (0..member_count).step_by(MEMBERS_ADDED_TOGETHER) {
             let positions = first..member_count.min(first + MEMBERS_ADDED_TOGETHER);
             let members = &self.request.members;
-            let unknown_positions = batch.add_members(state, service, members, positions).await?;
+            let unknown_positions =
+                batch.add_members(evaluator, service, members, positions).await?;
             let free_count = MAX_UNKNOWN_IDS - self.unknown_ids.len();
             self.unknown_ids.extend(unknown_positions.into_iter().take(free_count).map(
                 |position| {
@@ -84,17 +86,17 @@ impl MemberEvaluation {
                 },
             ));
             if let Some(collector) = &mut self.target_collector {
-                batch.add_pushers(state, &mut collector.loaded_account_ids).await?;
+                batch.add_pushers(evaluator, &mut collector.loaded_account_ids).await?;
             }
             if batch.is_full() {
-                let pool_state = state.clone();
+                let pool_evaluator = Arc::clone(evaluator);
                 let full_batch = std::mem::take(&mut batch);
-                self = slot.run(move || self.add_batch(full_batch, &pool_state)).await??;
+                self = slot.run(move || self.add_batch(full_batch, &pool_evaluator)).await??;
             }
         }
-        let pool_state = state.clone();
-        let evaluation = slot.run(move || self.add_batch(batch, &pool_state)).await??;
-        let metrics = &state.metrics.evaluation;
+        let pool_evaluator = Arc::clone(evaluator);
+        let evaluation = slot.run(move || self.add_batch(batch, &pool_evaluator)).await??;
+        let metrics = &evaluator.metrics;
         metrics.evaluate_durations.observe_since(start);
         metrics.evaluated_users.inc_by(evaluation.user_count);
         metrics.work_exceeded.inc_by(evaluation.budget.users_over_budget);
@@ -124,8 +126,8 @@ impl MemberEvaluation {
 
     /// Evaluates the event for a batch, and adds the results. Fails if there are more than
     /// [`MAX_TARGETS`] pushers.
-    fn add_batch(mut self, batch: Batch, state: &AppState) -> Result<Self, MatrixError> {
-        let compiled_members = batch.compile(state);
+    fn add_batch(mut self, batch: Batch, evaluator: &Evaluator) -> Result<Self, MatrixError> {
+        let compiled_members = batch.compile(&evaluator.rule_index_cache);
         self.user_count += compiled_members.len() as u64;
         let Self { request, response, budget, now, target_collector, .. } = &mut self;
         let members = Members::new(compiled_members.iter().map(|compiled| {

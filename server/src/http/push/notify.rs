@@ -1,17 +1,19 @@
 //! `POST …/app/v1/notify`: evaluates an event for many members of a room, and delivers it to their
 //! pushers.
 
-use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+use axum::extract::State;
 use belfry_core::json::to_bytes;
 use belfry_core::push::message::Message;
 use belfry_core::push::notify_request::NotifyRequest;
+use belfry_delivery::acceptance::Delivery;
 use belfry_delivery::acceptance::outgoing::OutgoingMessage;
 
 use super::member_evaluation::{MAX_BODY_BYTES, MemberEvaluation};
-use crate::app::AppState;
+use crate::evaluation::Evaluator;
 use crate::http::error::MatrixError;
-use crate::http::extract::body::FullBody;
+use crate::http::extract::body::UnreadBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::json::JsonBytes;
 
@@ -19,18 +21,19 @@ use crate::http::json::JsonBytes;
 /// the response is sent, the messages are durable. A repeated request with the same event id
 /// delivers nothing twice.
 pub(crate) async fn notify(
-    State(state): State<AppState>,
+    State(evaluator): State<Arc<Evaluator>>,
+    State(delivery): State<Option<Arc<Delivery>>>,
     RequestingService(service): RequestingService,
-    request: Request,
-) -> Result<Response, MatrixError> {
-    let FullBody(body) = FullBody::read_at_most(MAX_BODY_BYTES, request, &state).await?;
-    let delivery = state.delivery.as_ref().ok_or(MatrixError::DeliveryOff)?;
-    let slot = state.evaluation_pool.enter()?;
+    body: UnreadBody,
+) -> Result<JsonBytes, MatrixError> {
+    let body = body.read(MAX_BODY_BYTES).await?;
+    let delivery = delivery.ok_or(MatrixError::DeliveryOff)?;
+    let slot = evaluator.pool.enter()?;
     let request = slot.run(move || NotifyRequest::parse(&body)).await??;
     let NotifyRequest { evaluation, counts, message, ttl } = request;
-    let now = state.clock.now();
+    let now = evaluator.clock.now();
     let evaluation = MemberEvaluation::new(evaluation, Some(counts), now);
-    let mut evaluation = evaluation.run(&state, &slot, &service).await?;
+    let mut evaluation = evaluation.run(&evaluator, &slot, &service).await?;
     let targets = evaluation.take_targets();
     let mut response = slot
         .run(move || {
@@ -46,5 +49,5 @@ pub(crate) async fn notify(
     let message = OutgoingMessage { content: Message::Event(message), source: &service.id, ttl };
     let accepted = delivery.enqueue(&message, targets, now).await?;
     response.extend(format!(r#","accepted":{accepted}}}"#).bytes());
-    Ok(JsonBytes(response.into()).into_response())
+    Ok(JsonBytes(response.into()))
 }

@@ -113,7 +113,7 @@ where
             path,
             now: requester.now,
             account_id: requester.account_id,
-            user_id: requester.user_id(state),
+            user_id: requester.user_id,
             rulesets,
             unread_responses: state.unread_responses.clone(),
         })

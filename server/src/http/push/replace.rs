@@ -1,14 +1,13 @@
 //! Handlers of requests that replace rulesets: all of them, or none if one is invalid.
 
-use axum::body::HttpBody;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use belfry_core::rules::body::parse_reset_scope;
 use belfry_core::rules::{RuleAccess, RuleError, UserRuleDocuments, read_import};
 use bytes::Bytes;
 
 use crate::app::AppState;
 use crate::http::error::MatrixError;
-use crate::http::extract::body::FullBody;
+use crate::http::extract::body::UnreadBody;
 use crate::http::extract::requester::Requester;
 use crate::http::json::JsonBytes;
 
@@ -16,12 +15,12 @@ use crate::http::json::JsonBytes;
 pub(crate) async fn import_rulesets(
     State(state): State<AppState>,
     requester: Requester,
-    request: Request,
+    body: UnreadBody,
 ) -> Result<JsonBytes, MatrixError> {
-    let limits = state.config.rules.new_rule_limits();
+    let limits = state.rule_settings.new_rule_limits();
     let now = requester.now;
     let parse = move |body: &[u8]| read_import(body, limits, now);
-    change_rulesets(&state, &requester, request, parse, |imported, documents| {
+    change_rulesets(&state, &requester, body, parse, |imported, documents| {
         documents.replace_all(imported);
     })
     .await
@@ -32,18 +31,12 @@ pub(crate) async fn import_rulesets(
 pub(crate) async fn reset_rulesets(
     State(state): State<AppState>,
     requester: Requester,
-    request: Request,
+    body: UnreadBody,
 ) -> Result<JsonBytes, MatrixError> {
-    change_rulesets(
-        &state,
-        &requester,
-        request,
-        parse_reset_scope,
-        |scope, documents| match scope {
-            Some(scope) => documents.reset(scope),
-            None => documents.reset_all(),
-        },
-    )
+    change_rulesets(&state, &requester, body, parse_reset_scope, |scope, documents| match scope {
+        Some(scope) => documents.reset(scope),
+        None => documents.reset_all(),
+    })
     .await
 }
 
@@ -52,27 +45,26 @@ pub(crate) async fn reset_rulesets(
 async fn change_rulesets<T: Send + Sync + 'static>(
     state: &AppState,
     requester: &Requester,
-    request: Request,
+    body: UnreadBody,
     parse: impl FnOnce(&[u8]) -> Result<T, RuleError> + Send + 'static,
     apply: fn(&T, &mut UserRuleDocuments<'_>),
 ) -> Result<JsonBytes, MatrixError> {
     requester.require_access(RuleAccess::Write)?;
     let Requester { account_id, now, .. } = *requester;
-    let rules = &state.config.rules;
+    let rules = state.rule_settings;
     let max_small_bytes = rules.max_body_bytes;
-    let length = request.body().size_hint().upper();
-    let is_small = length.is_some_and(|length| length <= max_small_bytes as u64);
+    let is_small = body.is_at_most(max_small_bytes);
     // Held until the change is stored, because parsed rules take several times the size of their
     // JSON.
     let _large_body =
         if is_small { None } else { Some(state.large_body_slots.acquire(account_id)?) };
     let max_bytes = if is_small { max_small_bytes } else { rules.max_import_bytes() };
-    let FullBody(body) = FullBody::read_at_most(max_bytes, request, state).await?;
+    let body = body.read(max_bytes).await?;
     let parsed_body = if body.len() <= max_small_bytes {
         parse(&body)?
     } else {
         // Runs on a thread of the pool, because it takes milliseconds.
-        let slot = state.evaluation_pool.enter_for_account(account_id)?;
+        let slot = state.evaluator.pool.enter_for_account(account_id)?;
         slot.run(move || parse(&body)).await??
     };
     state

@@ -224,8 +224,8 @@ async fn no_evaluation_slot_is_held_while_messages_are_stored() {
     lock.execute_batch("begin immediate").unwrap();
     let state = &fixture.service.state;
     let has_free_slots = async {
-        while state.metrics.evaluation.evaluated_users.get() == 0
-            || state.evaluation_pool.queue_length() > 0
+        while state.evaluator.metrics.evaluated_users.get() == 0
+            || state.evaluator.pool.queue_length() > 0
         {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }

@@ -88,7 +88,7 @@ async fn occupy_threads(service: &Service) -> Vec<mpsc::Sender<()>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).max(2) - 1;
     let mut release_senders = Vec::new();
     for _ in 0..threads {
-        let slot = service.state.evaluation_pool.enter().unwrap();
+        let slot = service.state.evaluator.pool.enter().unwrap();
         let (release_sender, release_receiver) = mpsc::channel::<()>();
         let (started_sender, started_receiver) = tokio::sync::oneshot::channel();
         tokio::spawn(async move {
@@ -130,7 +130,7 @@ async fn other_requests_are_served_while_evaluations_wait() {
 async fn a_full_queue_is_reported_as_unavailable() {
     let (service, application_service) = start_with_application_service().await;
     let alice = service.user_client("alice").await;
-    let pool = &service.state.evaluation_pool;
+    let pool = &service.state.evaluator.pool;
     let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
     let evaluate_body = json!({ "event": message_event("hi"), "members": members(&["alice"]) });
     let explain_body = json!({ "event": message_event("hi") });
@@ -152,7 +152,7 @@ async fn an_account_can_request_one_explanation_at_a_time() {
     let alice = service.user_client("alice").await;
     let bob = service.user_client("bob").await;
     let account_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    let slot = service.state.evaluation_pool.enter_for_account(account_id).unwrap();
+    let slot = service.state.evaluator.pool.enter_for_account(account_id).unwrap();
     let body = json!({ "event": message_event("hi") });
     let response = alice.send_json(EXPLAIN, &body).await;
     assert_eq!(response.header("retry-after"), "1");

@@ -120,7 +120,7 @@ async fn a_trial_that_would_have_to_wait_is_rejected() {
     let mut alice = Alice::new().await;
     let account_id = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let service = alice.service.clone();
-    let pool = &service.state.evaluation_pool;
+    let pool = &service.state.evaluator.pool;
     let slot = pool.enter_for_account(account_id).unwrap();
     let busy = "This server is busy";
     alice.post(&message("Hi", "")).await.assert_page(429, busy);

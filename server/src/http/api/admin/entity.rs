@@ -6,12 +6,12 @@ use belfry_store::Account;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::app::AppState;
+use crate::config::BaseUrl;
 use crate::http::api::accounts::{account_entity, role_name};
 
 /// Returns an `Admin::Account`. IP addresses, locales and invitation requests
 /// are not stored.
-pub(super) fn admin_account_entity(state: &AppState, account: &Account) -> Value {
+pub(super) fn admin_account_entity(base_url: &BaseUrl, account: &Account) -> Value {
     json!({
         "id": account.id.to_string(),
         "username": account.name,
@@ -29,7 +29,7 @@ pub(super) fn admin_account_entity(state: &AppState, account: &Account) -> Value
         "locale": null,
         "invite_request": null,
         "ips": [],
-        "account": account_entity(state, account),
+        "account": account_entity(base_url, account),
         // Not in Mastodon: the time at which the account will be deleted, as its owner requested.
         "delete_at": account.delete_at.map(format_timestamp),
     })

@@ -12,9 +12,9 @@ use belfry_core::rules::evaluation_request::RequestedMember;
 use belfry_core::rules::index::IndexedRules;
 use belfry_store::{RulesetsSnapshot, StoreError};
 
-use crate::app::AppState;
 use crate::auth::application_services::ApplicationService;
-use crate::evaluation::rule_index::CachedRules;
+use crate::evaluation::Evaluator;
+use crate::evaluation::rule_index::{CachedRules, RuleIndexCache};
 
 /// The maximum number of members in a batch, to limit its memory and the time that other requests
 /// wait.
@@ -77,15 +77,15 @@ impl Batch {
     /// positions of those that have no account or are outside the namespaces of the service.
     pub(super) async fn add_members(
         &mut self,
-        state: &AppState,
+        evaluator: &Evaluator,
         service: &ApplicationService,
         members: &[RequestedMember],
         positions: Range<usize>,
     ) -> Result<Vec<usize>, StoreError> {
-        let server_name = state.server_name();
+        let server_name = &*evaluator.server_name;
         let account_ids: Vec<i64> =
             members[positions.clone()].iter().filter_map(|member| parse_id(&member.id)).collect();
-        let names_by_id = state.store.account_names(&account_ids).await?;
+        let names_by_id = evaluator.store.account_names(&account_ids).await?;
         // An empty name for a member that is unknown or outside the namespaces.
         let allowed_name = |position: usize| {
             let id = &*members[position].id;
@@ -100,8 +100,8 @@ impl Batch {
         };
         let names: Vec<&str> =
             positions.clone().map(|position| allowed_name(position).unwrap_or_default()).collect();
-        let account_ids = state.store.account_ids(&names).await?;
-        let now = state.clock.now();
+        let account_ids = evaluator.store.account_ids(&names).await?;
+        let now = evaluator.clock.now();
         let mut found_members = Vec::new();
         let mut unknown_positions = Vec::new();
         let mut uncached_account_ids = Vec::new();
@@ -110,7 +110,7 @@ impl Batch {
                 unknown_positions.push(position);
                 continue;
             };
-            let cached_rules = state.rule_index_cache.get(&state.store, account_id, now);
+            let cached_rules = evaluator.rule_index_cache.get(&evaluator.store, account_id, now);
             if cached_rules.is_none() {
                 uncached_account_ids.push(account_id);
             }
@@ -118,7 +118,7 @@ impl Batch {
             let user_id = is_account_id.then(|| matrix::user_id(name, server_name).into());
             found_members.push((position, account_id, user_id, cached_rules));
         }
-        let snapshots = state.store.rulesets_for_accounts(&uncached_account_ids, now).await?;
+        let snapshots = evaluator.store.rulesets_for_accounts(&uncached_account_ids, now).await?;
         for (position, account_id, user_id, cached_rules) in found_members {
             let rules = match (cached_rules, snapshots.get(&account_id)) {
                 (Some(rules), _) => MemberRules::Cached(rules),
@@ -139,7 +139,7 @@ impl Batch {
     /// twice, its pushers belong to the first member, so that they get and count one message.
     pub(super) async fn add_pushers(
         &mut self,
-        state: &AppState,
+        evaluator: &Evaluator,
         loaded_account_ids: &mut HashSet<i64>,
     ) -> Result<(), StoreError> {
         let new_members = &mut self.members[self.members_with_pushers..];
@@ -148,8 +148,8 @@ impl Batch {
             .map(|member| member.account_id)
             .filter(|account_id| loaded_account_ids.insert(*account_id))
             .collect();
-        let now = state.clock.now();
-        for receiver in state.store.receivers_of_accounts(&account_ids, now).await? {
+        let now = evaluator.clock.now();
+        for receiver in evaluator.store.receivers_of_accounts(&account_ids, now).await? {
             let ReceiverDocument::Pusher(Pusher { enabled: true, profile_tag, .. }) =
                 receiver.document
             else {
@@ -172,14 +172,12 @@ impl Batch {
     }
 
     /// Compiles and caches the rules that are not cached.
-    pub(super) fn compile(self, state: &AppState) -> Vec<CompiledMember> {
+    pub(super) fn compile(self, cache: &RuleIndexCache) -> Vec<CompiledMember> {
         let compile_member =
             |BatchMember { position, account_id, user_id, rules, pushers }: BatchMember| {
                 let rules = match rules {
                     MemberRules::Cached(rules) => rules,
-                    MemberRules::Loaded(snapshot) => {
-                        state.rule_index_cache.insert(account_id, &snapshot)
-                    }
+                    MemberRules::Loaded(snapshot) => cache.insert(account_id, &snapshot),
                 };
                 CompiledMember { position, account_id, user_id, rules: rules.rules, pushers }
             };

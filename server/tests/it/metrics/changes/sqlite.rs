@@ -49,7 +49,7 @@ pub(super) async fn observe_events(observer: &mut Observer) {
     evaluate_and_explain(service).await;
     watch.observe(&service.metrics().await);
 
-    let slot = service.state.evaluation_pool.enter().unwrap();
+    let slot = service.state.evaluator.pool.enter().unwrap();
     watch.observe(&service.metrics().await);
     drop(slot);
     // The hash is in the queue from its first poll on, until a thread has computed it.
