@@ -107,7 +107,10 @@ impl Writers {
                         .expect("a read succeeds");
                     let seed = usize::try_from(number).unwrap_or(0) + 1;
                     let document = SerializedDocument::new(pool.document(seed));
-                    store.save_document(&rulesets, document).await.expect("a write succeeds");
+                    store
+                        .save_documents(&rulesets, vec![document])
+                        .await
+                        .expect("a write succeeds");
                     acknowledged_writes.fetch_add(1, Ordering::Relaxed);
                 }
             });

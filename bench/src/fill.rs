@@ -67,7 +67,9 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
                 if rules {
                     let rulesets = store.rulesets_for_update(number + 1, now).await?;
                     let document = pool.document(usize::try_from(number).unwrap_or(0));
-                    store.save_document(&rulesets, SerializedDocument::new(document)).await?;
+                    store
+                        .save_documents(&rulesets, vec![SerializedDocument::new(document)])
+                        .await?;
                 }
             }
             Ok::<_, AddAccountError>(())

@@ -16,7 +16,7 @@ use belfry_runtime::random;
 use jiff::Timestamp;
 
 use self::admins::select_account_id_statement;
-use crate::engine::{Rows, Statement, from_row, sql};
+use crate::engine::{Rows, Statement, from_row, read_rows, sql};
 use crate::error::StoreError;
 use crate::store::event_source::{EventSource, event_source_for};
 use crate::store::{Change, EnabledState, Store, WriteOutcome};
@@ -91,19 +91,10 @@ pub struct AccountListFilter {
     pub email: Option<String>,
 }
 
-from_row!(Account {
-    id,
-    name,
-    email,
-    unverified_email,
-    password_hash,
-    role,
-    created_at,
-    signed_in_at,
-    disabled_at,
-    delete_at,
-    credential_version,
-});
+from_row!(
+    Account: id, name, email, unverified_email, password_hash, role, created_at, signed_in_at,
+    disabled_at, delete_at, credential_version
+);
 
 /// Builds the statement that reads a page of accounts by an indexed condition and the filters.
 macro_rules! select_page {
@@ -364,8 +355,7 @@ pub(crate) fn insert_outcome(
         return Ok(());
     }
     let mut error = AddAccountError::IdTaken;
-    for mut row in conflicting_rows {
-        let (name, reserved): (String, i64) = (row.take()?, row.take()?);
+    for (name, reserved) in read_rows::<(String, i64)>(conflicting_rows)? {
         match (name == account.name, reserved) {
             (true, 0) => return Err(AddAccountError::NameTaken),
             (true, _) => return Err(AddAccountError::NameReserved),

@@ -39,22 +39,10 @@ pub struct AuditEvent {
     pub count: i64,
 }
 
-from_row!(AuditEvent {
-    id,
-    at,
-    last_at,
-    kind,
-    outcome,
-    origin,
-    address,
-    request_id,
-    detail,
-    account_id,
-    account,
-    app_id,
-    app,
-    count,
-});
+from_row!(
+    AuditEvent: id, at, last_at, kind, outcome, origin, address, request_id, detail, account_id,
+    account, app_id, app, count
+);
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AuditFilter<'a> {
@@ -168,18 +156,6 @@ impl Store {
             .await?;
         newest_first.reverse();
         Ok(newest_first)
-    }
-
-    /// Deletes the oldest events before a time, at most `limit` of them, and returns their
-    /// number. To delete all of them, call it until it returns fewer than `limit`.
-    pub async fn delete_audit_events_before(
-        &self,
-        time: Timestamp,
-        limit: i64,
-    ) -> Result<usize, StoreError> {
-        let [deleted_rows] =
-            self.write_rows(Change::unaudited(delete_audit_events_statement(time, limit))).await?;
-        Ok(deleted_rows.len())
     }
 }
 

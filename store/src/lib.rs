@@ -36,20 +36,19 @@ pub use self::engine::diagnosis::Diagnosis;
 pub use self::engine::migrations::SchemaPolicy;
 pub use self::engine::sqlite::create_private_directory;
 pub use self::oauth::account_tokens::AccountToken;
-pub use self::oauth::apps::{AddAppOutcome, AppListFilter, AppTokens};
+pub use self::oauth::apps::{AppListFilter, AppTokens};
 pub use self::oauth::authorized_apps::AuthorizedApp;
-pub use self::oauth::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
+pub use self::oauth::codes::{Consent, RedeemError, StoredCode};
 pub use self::oauth::requests::StoredRequest;
 pub use self::oauth::sessions::{AccountSession, Session, SessionSummary};
 pub use self::oauth::sign_ins::PendingSignIn;
 pub use self::oauth::tokens::NewToken;
 pub use self::push::deliveries::{
-    AttemptRecord, ClaimedDelivery, DeliveryKey, DeliveryOutcome, DeliveryResult, LaneBacklog,
-    LoggedDelivery, MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus,
-    StoredDeliveries,
+    AttemptRecord, ClaimedDelivery, DeliveryKey, DeliveryOutcome, DeliveryResult, LoggedDelivery,
+    MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus, StoredDeliveries,
 };
 pub use self::push::lanes::Lane;
-pub use self::push::receiver_list::{ListedReceiver, ReceiverOwner};
+pub use self::push::receiver_list::ListedReceiver;
 pub use self::push::receivers::{MAX_RECEIVERS, Receiver, SetReceiverOutcome};
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rules::writes::{RuleWriteError, RuleWriter};
@@ -58,4 +57,4 @@ pub use self::signing_keys::{AddKeyError, KeyPurpose, SigningKeyRow, SigningKeys
 
 pub use self::engine::options::{Access, Options};
 pub use self::error::StoreError;
-pub use self::store::{EnabledState, SignInOutcome, Store, WriteOutcome};
+pub use self::store::{EnabledState, Store, WriteOutcome};

@@ -24,6 +24,7 @@ use smart_default::SmartDefault;
 use crate::audit::delete_audit_events_statement;
 use crate::engine::{from_row, sql};
 use crate::error::StoreError;
+use crate::push::deliveries::expire_statement;
 use crate::store::{Change, Store};
 
 /// Retention times of rows: the section `[retention]` of `belfry.toml`. Authorization requests,
@@ -87,7 +88,7 @@ struct SweepState {
     trusted_from: Timestamp,
 }
 
-from_row!(SweepState { swept_at, trusted_from });
+from_row!(SweepState: swept_at, trusted_from);
 
 impl SweepState {
     /// Returns the state after a sweep at `now`; `None` if none is due.
@@ -190,7 +191,7 @@ macro_rules! delete_tokens {
 
 /// The tables, each with the change that deletes one batch of its rows. The last statement returns
 /// the deleted rows.
-const TABLE_DELETIONS: [(&str, DeleteOldest); 9] = [
+const TABLE_DELETIONS: [(&str, DeleteOldest); 10] = [
     ("requests", |cutoffs| {
         Change::unaudited(delete_oldest!("requests", "expires_at", cutoffs.expired))
     }),
@@ -211,6 +212,7 @@ const TABLE_DELETIONS: [(&str, DeleteOldest); 9] = [
     ("deliveries", |cutoffs| {
         Change::unaudited(push::delete_deliveries_statement(cutoffs.deliveries))
     }),
+    ("messages", |_| Change::unaudited(push::delete_messages_statement())),
     ("lanes", |cutoffs| Change::unaudited(push::delete_lanes_statement(cutoffs.expired))),
 ];
 
@@ -244,11 +246,12 @@ impl Store {
         };
         if now < trusted_from {
             // The clock does not decide which messages are needed.
-            self.delete_messages().await?;
+            self.repeat_change(|| Change::unaudited(push::delete_messages_statement())).await?;
             return Ok(SweepOutcome::ClockUntrusted(trusted_from));
         }
         if trusted_from == now {
-            self.correct_due_times(now).await?;
+            let correct = || Change::unaudited(push::correct_due_times_statement(now));
+            self.repeat_change(correct).await?;
         }
         let cutoffs = Cutoffs {
             expired: saturating_add(now, -GRACE_PERIOD),
@@ -256,16 +259,12 @@ impl Store {
             tokens: time_before(now, settings.tokens),
             audit_events: time_before(now, settings.audit_events),
         };
-        self.expire_deliveries(cutoffs.expired, now).await?;
+        let expire = || Change::unaudited(expire_statement(cutoffs.expired, now));
+        self.repeat_change(expire).await?;
         let mut deleted_counts = Vec::new();
         for (table, delete_batch) in TABLE_DELETIONS {
-            let table_count = repeat_batches(|| async {
-                let rows = self.write(delete_batch(&cutoffs)).await?;
-                Ok(rows.last().map_or(0, Vec::len))
-            });
-            deleted_counts.push((table, table_count.await?));
+            deleted_counts.push((table, self.repeat_change(|| delete_batch(&cutoffs)).await?));
         }
-        deleted_counts.push(("messages", self.delete_messages().await?));
         deleted_counts.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
         deleted_counts.push(("receivers", self.delete_ended_receivers(cutoffs.expired).await?));
         deleted_counts.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
@@ -275,15 +274,21 @@ impl Store {
         Ok(SweepOutcome::Swept(deleted_counts))
     }
 
-    async fn sweep_state(&self) -> Result<Option<SweepState>, StoreError> {
-        let select = sql!("select swept_at, trusted_from from sweeps where id = 1");
-        self.read_one(select).await
+    /// Writes a change until its last statement returns fewer than [`BATCH_ROWS`] rows, or
+    /// [`MAX_BATCHES`] times. Returns the total number of these rows.
+    async fn repeat_change(
+        &self,
+        change: impl Fn() -> Change<'static>,
+    ) -> Result<usize, StoreError> {
+        repeat_batches(|| async { Ok(self.write(change()).await?.last().map_or(0, Vec::len)) })
+            .await
     }
 
     /// Records a sweep. Returns the time from which the clock is trusted, which is `now` after a jump
     /// back; `None` if no sweep is due.
     async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let previous = self.sweep_state().await?;
+        let select = sql!("select swept_at, trusted_from from sweeps where id = 1");
+        let previous: Option<SweepState> = self.read_one(select).await?;
         let Some(next) = SweepState::next(previous, now) else { return Ok(None) };
         let SweepState { swept_at, trusted_from } = next;
         // If several nodes begin concurrently, one of them writes the row.

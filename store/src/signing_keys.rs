@@ -33,7 +33,7 @@ pub struct SigningKeyRow {
     pub private_key: String,
 }
 
-from_row!(SigningKeyRow { public_key, private_key });
+from_row!(SigningKeyRow: public_key, private_key);
 
 impl SigningKeyRow {
     /// Opens the private key; `None` if it was sealed with a different sealing key.
@@ -171,7 +171,7 @@ impl Store {
         );
         let change = Change::new(events, [lock, insert], is_added);
         let [_, inserted_rows] = self.write_rows(change).await?;
-        Ok(if inserted_rows.is_empty() { WriteOutcome::NotFound } else { WriteOutcome::Written })
+        Ok(WriteOutcome::from_rows(&inserted_rows))
     }
 
     /// Returns the key pairs of a purpose, the newest one last.

@@ -76,19 +76,10 @@ pub enum WriteOutcome {
     NotFound,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum SignInOutcome {
-    /// The session or token was added.
-    SignedIn,
-    /// The password was changed after it was verified, or the account or the app was disabled or
-    /// deleted; nothing was added.
-    Rejected,
-}
-
-impl SignInOutcome {
-    pub(crate) fn from_rows(inserted_rows: &[Row]) -> Self {
-        if inserted_rows.is_empty() { Self::Rejected } else { Self::SignedIn }
+impl WriteOutcome {
+    /// Derives the outcome from the rows that the statement returned.
+    pub(crate) fn from_rows(written_rows: &[Row]) -> Self {
+        if written_rows.is_empty() { Self::NotFound } else { Self::Written }
     }
 }
 

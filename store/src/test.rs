@@ -22,10 +22,13 @@ pub use self::observed::RecordedStatement;
 pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
 pub use self::tls::{CertificateAuthority, TlsPostgres};
+use crate::audit::delete_audit_events_statement;
 use crate::engine::database::Database;
 use crate::engine::options::Options;
 use crate::engine::sql;
+use crate::error::StoreError;
 use crate::metrics::StoreMetrics;
+use crate::rules::{RulesetsForUpdate, SaveOutcome, SerializedDocument};
 use crate::store::{Change, Store};
 
 /// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
@@ -103,6 +106,24 @@ impl Store {
     /// Returns the number of stored grants, active or not.
     pub async fn count_grants(&self) -> usize {
         self.engine.read(sql!("select id from grants")).await.unwrap().len()
+    }
+
+    pub async fn save_document(
+        &self,
+        original: &RulesetsForUpdate,
+        document: SerializedDocument,
+    ) -> Result<SaveOutcome, StoreError> {
+        self.save_documents(original, vec![document]).await
+    }
+
+    /// Deletes the oldest audit events before a time, at most `limit` of them. Returns their number.
+    pub async fn delete_audit_events_before(
+        &self,
+        time: Timestamp,
+        limit: i64,
+    ) -> Result<usize, StoreError> {
+        let delete = Change::unaudited(delete_audit_events_statement(time, limit));
+        Ok(self.write(delete).await?.iter().map(Vec::len).sum())
     }
 
     pub async fn expire_leases(&self) {

@@ -77,7 +77,7 @@ impl Backlog {
         let min_backlog = i64::try_from(self.max_waiting.div_ceil(1000)).unwrap_or(i64::MAX);
         let origin_backlogs = store.lane_backlogs(min_backlog).await?.into_iter();
         let by_origin = origin_backlogs
-            .map(|backlog| (backlog.origin, u64::try_from(backlog.waiting).unwrap_or_default()))
+            .map(|(origin, waiting)| (origin, u64::try_from(waiting).unwrap_or_default()))
             .collect();
         *self.lock() = Counts { status, by_origin };
         Ok(())

@@ -16,8 +16,7 @@ use jiff::Timestamp;
 use super::authentication::AuthenticationProof;
 use belfry_runtime::random;
 use belfry_store::{
-    Account, NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, StoredCode,
-    WriteOutcome,
+    Account, NewToken, RedeemError, Store, StoreError, StoredApp, StoredCode, WriteOutcome,
 };
 
 /// The default name of the app of tokens issued on the command line. Pages show it in the user's
@@ -144,8 +143,8 @@ impl TokenIssuer<'_> {
         let IssuedToken { secret, token } = self.new_token(app_id, Some(id), scopes);
         let token = NewToken { device: Some(device), ..token };
         match self.store.add_token_for_password(events, &token, credential_version).await? {
-            SignInOutcome::SignedIn => Ok(secret),
-            SignInOutcome::Rejected => Err(IssueError::SignInRejected),
+            WriteOutcome::Written => Ok(secret),
+            WriteOutcome::NotFound => Err(IssueError::SignInRejected),
         }
     }
 

@@ -76,16 +76,16 @@ impl Remove {
         let mut owners = store.receiver_owners(id).await?;
         if let Some(account) = &self.account {
             let account = find_account(store, config, account).await?;
-            owners.retain(|owner| owner.account_id == account.id);
+            owners.retain(|(account_id, _)| *account_id == account.id);
             if owners.is_empty() {
                 return Err(not_found_error(&account, id));
             }
         }
-        let owner = match &owners[..] {
+        let (account_id, account) = match &owners[..] {
             [] => return Err(format!("there is no receiver {id}; run `belfry push list`").into()),
-            [owner] => owner,
+            [(account_id, name)] => (*account_id, name),
             _ => {
-                let names: Vec<&str> = owners.iter().map(|owner| &*owner.account).collect();
+                let names: Vec<&str> = owners.iter().map(|(_, name)| &**name).collect();
                 let names = names.join(", ");
                 return Err(format!(
                     "several accounts have a receiver {id}: {names}; add --account NAME"
@@ -95,8 +95,8 @@ impl Remove {
         };
         let events = command_events(now, AuditKind::ReceiverRemove);
         // If its client removes it in the meantime, it is gone, too.
-        store.delete_receiver(&events, owner.account_id, id).await?;
-        Ok(writeln!(stdout(), "receiver {id} of {} removed", owner.account)?)
+        store.delete_receiver(&events, account_id, id).await?;
+        Ok(writeln!(stdout(), "receiver {id} of {account} removed")?)
     }
 }
 

@@ -18,7 +18,7 @@ use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::random;
-use belfry_store::{Account, CodeOutcome, Consent, StoredRequest, WriteOutcome};
+use belfry_store::{Account, Consent, StoredRequest, WriteOutcome};
 
 use crate::http::error::{PageError, log_rejection};
 use crate::http::extract::abuse_guard::AbuseGuard;
@@ -221,8 +221,8 @@ impl PendingAuthorization {
         let events =
             NewAuditEvent { detail, ..session.audit.success_event(AuditKind::Consent) }.into();
         match session.state.store.add_code(&events, code.hashed_secret(), &grant, consent).await? {
-            CodeOutcome::Issued => self.deliver(session, Ok(code.secret())),
-            CodeOutcome::NotIssued => Err(PageError::Expired),
+            WriteOutcome::Written => self.deliver(session, Ok(code.secret())),
+            WriteOutcome::NotFound => Err(PageError::Expired),
         }
     }
 

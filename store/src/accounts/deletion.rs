@@ -214,8 +214,7 @@ impl Store {
             [since, kind = AuditKind::AccountDelete.as_str()]
         );
         let mut accounts = Vec::new();
-        for mut row in self.engine.read(select).await? {
-            let (id, detail): (i64, String) = (row.take()?, row.take()?);
+        for (id, detail) in self.read_all::<(i64, String)>(select).await? {
             if let Some(name) = deleted_account_name(&detail) {
                 accounts.push(DeletedAccount { id, name: name.to_owned() });
             }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::accounts::{Account, account_event_source};
 use crate::engine::sql;
 use crate::error::StoreError;
-use crate::oauth::authorized_apps::{add_access_revocation, revocation_event_source};
+use crate::oauth::authorized_apps::Revocation;
 use crate::store::event_source::event_source_for;
 use crate::store::{Change, Store, WriteOutcome};
 
@@ -64,9 +64,9 @@ impl Store {
         let revocation_events = revocation_events(events);
         let mut change = Change::new(events, [update, end_sessions], account_event_source(id));
         if let ExistingAccess::RevokeAt(now) = access {
-            change =
-                change.and_events(&revocation_events, revocation_event_source(id, None, None, now));
-            change = add_access_revocation(change, id, None, None, now);
+            let revocation = Revocation::all(id, now);
+            change = change.and_events(&revocation_events, revocation.event_source());
+            change = revocation.add_to(change);
         }
         self.update(change).await
     }
@@ -102,8 +102,9 @@ impl Store {
             [id, version]
         );
         let revocation_events = revocation_events(events);
+        let revocation = Revocation { version: Some(version), ..Revocation::all(id, now) };
         let session_change = Change::new(events, [lock], event_source)
-            .and_events(&revocation_events, revocation_event_source(id, None, Some(version), now))
+            .and_events(&revocation_events, revocation.event_source())
             .and(sql!(
                 r"
                     delete from sessions
@@ -133,7 +134,7 @@ impl Store {
                 ",
                 [id, kept_session, version]
             ));
-        let change = add_access_revocation(session_change, id, None, Some(version), now).and(sql!(
+        let change = revocation.add_to(session_change).and(sql!(
             r"
                 update accounts
                 set password = $new_hash, credential_version = credential_version + 1

@@ -58,6 +58,9 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
     // For a row that was never used, it is the creation time. The indexes have the same expression.
     ("last_use", r"
         coalesce(last_used_at + 3600, created_at)"),
+    // The row of `tokens` is valid.
+    ("is_valid", r"
+        revoked_at is null and (expires_at is null or expires_at > $now)"),
     // The id of the existing grant for a new code or token, or a new id.
     ("existing_or_new_grant_id", r"
         coalesce(
@@ -80,8 +83,7 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
             where t.account_id = grants.account_id
               and t.app_id = grants.app_id
               and t.grant_id = grants.id
-              and t.revoked_at is null
-              and (t.expires_at is null or t.expires_at > $now)
+              and {is_valid}
         )"),
     // The row of `grants` has a valid token apart from the new one.
     ("has_other_valid_token", r"
@@ -91,10 +93,29 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
             where t.account_id = grants.account_id
               and t.app_id = grants.app_id
               and t.grant_id = grants.id
-              and t.revoked_at is null
-              and (t.expires_at is null or t.expires_at > $now)
+              and {is_valid}
               and t.lookup <> $lookup
         )"),
+    // A batch of the tokens of an account's grants to an app: those beyond the 100 most recently
+    // used valid ones of each grant, and beyond the 100 most recently used ones that are not valid.
+    ("excess_tokens", r"
+        select lookup, is_valid
+        from (
+            select lookup, is_valid, row_number() over (
+                partition by case when is_valid = 1 then grant_id else '' end
+                order by last_use desc, lookup desc
+            ) as place
+            from (
+                select lookup, grant_id, {last_use} as last_use,
+                    case when {is_valid} then 1 else 0 end as is_valid
+                from tokens
+                where account_id = $account
+                  and app_id = $app
+            ) as tokens_of_app
+        ) as ordered
+        where place > 100
+        order by lookup
+        limit 1000"),
     // A batch of an account's sessions beyond the 50 most recently used.
     ("excess_sessions", r"
         select lookup
@@ -118,8 +139,7 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
                 from tokens t
                 join apps p on p.id = t.app_id
                 where t.lookup = r.token
-                  and t.revoked_at is null
-                  and (t.expires_at is null or t.expires_at > $now)
+                  and {is_valid}
                   and p.disabled_at is null
             )
         )"),

@@ -99,9 +99,23 @@ impl<T: FromValue> FromRow for T {
     }
 }
 
+/// Reads a row with several columns.
+macro_rules! tuple_rows {
+    ($($column:ident),*) => {
+        impl<$($column: FromValue),*> FromRow for ($($column),*) {
+            fn from_row(mut row: Row) -> Result<Self, StoreError> {
+                Ok(($(row.take::<$column>()?),*))
+            }
+        }
+    };
+}
+
+tuple_rows!(A, B);
+tuple_rows!(A, B, C);
+
 /// Implements [`FromRow`] for a struct, whose fields are the columns of a statement in this order.
 macro_rules! from_row {
-    ($type:ty { $($field:ident),* $(,)? }) => {
+    ($type:ident: $($field:ident),* $(,)?) => {
         impl $crate::engine::FromRow for $type {
             fn from_row(mut row: $crate::engine::Row) -> Result<Self, $crate::error::StoreError> {
                 Ok(Self { $($field: row.take()?),* })

@@ -26,15 +26,9 @@ pub struct AccountToken {
     pub device_name: Option<String>,
 }
 
-from_row!(AccountToken {
-    lookup_key,
-    app_id,
-    scopes,
-    created_at,
-    expires_at,
-    last_used_at,
-    device_name,
-});
+from_row!(
+    AccountToken: lookup_key, app_id, scopes, created_at, expires_at, last_used_at, device_name
+);
 
 impl Store {
     /// Returns at most 101 of an account's valid tokens that were issued to an app, the most
@@ -59,8 +53,7 @@ impl Store {
                       and g.id = t.grant_id
                     where t.account_id = $account
                       and t.app_id = $app
-                      and t.revoked_at is null
-                      and (t.expires_at is null or t.expires_at > $now)
+                      and {is_valid}
                     limit 101
                 ) as listed
                 order by coalesce(last_used_at, created_at) desc, lookup
@@ -84,8 +77,7 @@ impl Store {
                 from tokens
                 where account_id = $account
                   and app_id = $app
-                  and revoked_at is null
-                  and (expires_at is null or expires_at > $now)
+                  and {is_valid}
             ",
             [account = account_id, app = app_id, now]
         );

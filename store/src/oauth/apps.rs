@@ -24,14 +24,7 @@ pub struct AppTokens {
     pub last_issued_at: Option<Timestamp>,
 }
 
-from_row!(AppTokens { valid_count, last_issued_at });
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum AddAppOutcome {
-    Added,
-    IdTaken,
-}
+from_row!(AppTokens: valid_count, last_issued_at);
 
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
@@ -75,20 +68,18 @@ impl FromRow for StoredApp {
 }
 
 impl Store {
+    /// Adds an app. Returns `NotFound` if its id or client id is taken.
     pub async fn add_app(
         &self,
         events: &NewAuditEvents,
         stored_app: &StoredApp,
-    ) -> Result<AddAppOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let event_source = event_source_for!(
             apps,
             "id = $id and client_id = $client_id",
             [id = stored_app.app.id, client_id = stored_app.app.client_id.as_str()]
         );
-        let [inserted_rows] = self
-            .write_rows(Change::new(events, insert_app_statement(stored_app), event_source))
-            .await?;
-        Ok(if inserted_rows.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
+        self.update(Change::new(events, insert_app_statement(stored_app), event_source)).await
     }
 
     /// Adds a first-party app, unless there is one with this id or client id. The server adds it,
@@ -110,7 +101,7 @@ impl Store {
         let mut stored_app = StoredApp::new(app, secret.hashed_secret(), now);
         for id in random::id_candidates(now) {
             stored_app.app.id = id;
-            if self.add_app(events, &stored_app).await? == AddAppOutcome::Added {
+            if self.add_app(events, &stored_app).await? == WriteOutcome::Written {
                 return Ok((stored_app.app, secret));
             }
         }

@@ -24,7 +24,7 @@ pub struct AuthorizedApp {
     pub since: Timestamp,
 }
 
-from_row!(AuthorizedApp { app_id, client_id, registered_by, name, website, scopes, since });
+from_row!(AuthorizedApp: app_id, client_id, registered_by, name, website, scopes, since);
 
 impl Store {
     /// Returns the enabled apps with an active grant from `account`, in order of id.
@@ -69,10 +69,10 @@ impl Store {
         app: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let event_source = revocation_event_source(account, Some(app), None, now);
-        let lock_change = Change::new(events, [lock_account_statement(account)], event_source);
-        let change = add_access_revocation(lock_change, account, Some(app), None, now);
-        let [_, _, _, revoked_rows] = self.write_rows(change).await?;
+        let revocation = Revocation { app: Some(app), ..Revocation::all(account, now) };
+        let lock = [lock_account_statement(account)];
+        let change = Change::new(events, lock, revocation.event_source());
+        let [_, _, _, revoked_rows] = self.write_rows(revocation.add_to(change)).await?;
         let expiries: Vec<Option<Timestamp>> = read_rows(revoked_rows)?;
         Ok(expiries.into_iter().filter(|expiry| expiry.is_none_or(|time| time > now)).count())
     }
@@ -85,76 +85,86 @@ pub(crate) fn lock_account_statement(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
-/// Returns the event source for [`add_access_revocation`]: one event for each app, with the number
-/// of its valid tokens.
-pub(crate) fn revocation_event_source(
-    account: i64,
-    app: Option<i64>,
-    version: Option<i64>,
-    now: Timestamp,
-) -> EventSource {
-    event_source!(
-        each app,
-        r"
-            account_id, app_id, count(*) as number
-            from tokens
-            where account_id = $account
-              and (cast($app as bigint) is null or app_id = $app)
-              and revoked_at is null
-              and (expires_at is null or expires_at > $now)
-              and {has_version}
-            group by account_id, app_id
-        ",
-        [account, app, version, now]
-    )
+/// The access to an account that is revoked: of one grant, one app or all apps.
+#[derive(Clone, Copy)]
+pub(crate) struct Revocation<'a> {
+    pub(crate) account: i64,
+    pub(crate) app: Option<i64>,
+    pub(crate) grant: Option<&'a str>,
+    /// If given, nothing is revoked unless it is the account's current credential version.
+    pub(crate) version: Option<i64>,
+    pub(crate) now: Timestamp,
 }
 
-/// Adds to a change the statements that revoke the access of one app or all apps: delete the grants
-/// and the unredeemed codes, then revoke the tokens, returning their expiry. If a credential
-/// version is given, the statements have an effect only if it is the account's current one.
-///
-/// Codes are deleted before tokens are revoked: if a code is being redeemed concurrently, either the
-/// code is deleted or its token is revoked. Grants are locked before both, in the same order as by
-/// deletions and sweeps, to avoid deadlocks.
-pub(crate) fn add_access_revocation(
-    change: Change<'_>,
-    account: i64,
-    app: Option<i64>,
-    version: Option<i64>,
-    now: Timestamp,
-) -> Change<'_> {
-    change
-        .and(sql!(
+impl Revocation<'_> {
+    /// Revokes the access of all apps.
+    pub(crate) fn all(account: i64, now: Timestamp) -> Self {
+        Self { account, app: None, grant: None, version: None, now }
+    }
+
+    /// Returns the event source: one event for each app, with the number of its valid tokens.
+    pub(crate) fn event_source(self) -> EventSource {
+        let Self { account, app, grant, version, now } = self;
+        event_source!(
+            each app,
             r"
-                delete from grants
+                account_id, app_id, count(*) as number
+                from tokens
                 where account_id = $account
                   and (cast($app as bigint) is null or app_id = $app)
+                  and (cast($grant as text) is null or grant_id = $grant)
+                  and {is_valid}
                   and {has_version}
+                group by account_id, app_id
             ",
-            [account, app, version]
-        ))
-        .and(sql!(
-            r"
-                delete from codes
-                where expires_at > $now
-                  and account_id = $account
-                  and (cast($app as bigint) is null or app_id = $app)
-                  and used_at is null
-                  and {has_version}
-            ",
-            [account, app, now, version]
-        ))
-        .and(sql!(
-            r"
-                update tokens
-                set revoked_at = $now
-                where account_id = $account
-                  and (cast($app as bigint) is null or app_id = $app)
-                  and revoked_at is null
-                  and {has_version}
-                returning expires_at
-            ",
-            [account, app, now, version]
-        ))
-        .invalidating(Invalidation::Account(account))
+            [account, app, grant, version, now]
+        )
+    }
+
+    /// Adds the statements to a change: delete the grants and the unredeemed codes, then revoke the
+    /// tokens, returning their expiry.
+    ///
+    /// Codes are deleted before tokens are revoked: if a code is being redeemed concurrently, either
+    /// the code is deleted or its token is revoked. Grants are locked before both, in the same order
+    /// as by deletions and sweeps, to avoid deadlocks.
+    pub(crate) fn add_to(self, change: Change<'_>) -> Change<'_> {
+        let Self { account, app, grant, version, now } = self;
+        change
+            .and(sql!(
+                r"
+                    delete from grants
+                    where account_id = $account
+                      and (cast($app as bigint) is null or app_id = $app)
+                      and (cast($grant as text) is null or id = $grant)
+                      and {has_version}
+                ",
+                [account, app, grant, version]
+            ))
+            .and(sql!(
+                r"
+                    delete from codes
+                    where expires_at > $now
+                      and account_id = $account
+                      and (cast($app as bigint) is null or app_id = $app)
+                      and (cast($grant as text) is null or grant_id = $grant)
+                      and used_at is null
+                      and {has_version}
+                ",
+                [account, app, grant, now, version]
+            ))
+            .and(sql!(
+                r"
+                    update tokens
+                    set revoked_at = $now
+                    where account_id = $account
+                      and (cast($app as bigint) is null or app_id = $app)
+                      and (cast($grant as text) is null or grant_id = $grant)
+                      and revoked_at is null
+                      and {has_version}
+                    returning expires_at
+                ",
+                [account, app, grant, now, version]
+            ))
+            .invalidating(Invalidation::Account(account))
+    }
 }

@@ -7,14 +7,14 @@ use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{FromRow, Grouping, Row, from_row, sql};
+use crate::engine::{FromRow, Grouping, Row, sql};
 use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
 use crate::oauth::grants::NewGrant;
 use crate::oauth::tokens::token_event_source;
 use crate::store::event_source::event_source_for;
 use crate::store::new_rows::RowOwner;
-use crate::store::{Change, Store, to_json};
+use crate::store::{Change, Store, WriteOutcome, to_json};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCode {
@@ -35,14 +35,6 @@ pub struct Consent {
     pub is_implied: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeOutcome {
-    Issued,
-    /// The session has ended, the app no longer has the access that implied consent, or the app or
-    /// the account was disabled or deleted.
-    NotIssued,
-}
-
 /// The reason why a code was not redeemed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedeemError {
@@ -55,14 +47,6 @@ pub enum RedeemError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
-
-struct RedeemedCode {
-    token: Option<LookupKey>,
-    account_id: i64,
-    app_id: i64,
-}
-
-from_row!(RedeemedCode { token, account_id, app_id });
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,15 +99,16 @@ impl FromRow for StoredCode {
 }
 
 impl Store {
-    /// Issues a code, and creates the grant unless it exists. Nothing is stored if the user's
-    /// consent has ended, or if the app or the account was disabled or deleted.
+    /// Issues a code, and creates the grant unless it exists. Returns `NotFound` if the session has
+    /// ended, if the app no longer has the access that implied consent, or if the app or the account
+    /// was disabled or deleted.
     pub async fn add_code(
         &self,
         events: &NewAuditEvents,
         secret: HashedSecret,
         grant: &CodeGrant,
         consent: Consent,
-    ) -> Result<CodeOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let new_grant = NewGrant {
             lookup_key: secret.lookup_key,
             app_id: grant.app_id,
@@ -187,7 +172,7 @@ impl Store {
             [lock_account_statement(grant.account_id), insert, mark_app_authorized, insert_grant];
         let [_, inserted_rows, _, _] =
             self.write_rows(Change::new(events, statements, event_source)).await?;
-        Ok(if inserted_rows.is_empty() { CodeOutcome::NotIssued } else { CodeOutcome::Issued })
+        Ok(WriteOutcome::from_rows(&inserted_rows))
     }
 
     /// Finds a code, redeemed or not.
@@ -250,11 +235,10 @@ impl Store {
         let Some(code_row) = code_rows.into_iter().next() else {
             return Err(RedeemError::NotRedeemable);
         };
-        let RedeemedCode { token: stored_token, account_id, app_id } =
-            RedeemedCode::from_row(code_row)?;
+        let (stored_token, account, app): (Option<LookupKey>, _, _) = FromRow::from_row(code_row)?;
         match stored_token {
             Some(lookup) if lookup == token.lookup_key => {
-                self.new_rows.record(RowOwner::Access { account: account_id, app: app_id });
+                self.new_rows.record(RowOwner::Access { account, app });
                 Ok(())
             }
             Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
 use crate::store::event_source::{event_source, event_source_for};
 use crate::store::new_rows::RowOwner;
-use crate::store::{Change, SignInOutcome, Store, WriteOutcome};
+use crate::store::{Change, Store, WriteOutcome};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
@@ -39,19 +39,12 @@ pub struct SessionSummary {
     pub last_used_at: Option<Timestamp>,
 }
 
-from_row!(SessionSummary { count, last_used_at });
+from_row!(SessionSummary: count, last_used_at);
 
-from_row!(Session {
-    account_id,
-    methods,
-    authenticated_at,
-    created_at,
-    seen_at,
-    expires_at,
-    lang,
-    browser,
-    address,
-});
+from_row!(
+    Session: account_id, methods, authenticated_at, created_at, seen_at, expires_at, lang,
+    browser, address
+);
 
 /// A session of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +60,7 @@ pub struct AccountSession {
     pub address: Option<String>,
 }
 
-from_row!(AccountSession { lookup_key, created_at, seen_at, expires_at, browser, address });
+from_row!(AccountSession: lookup_key, created_at, seen_at, expires_at, browser, address);
 
 impl Store {
     /// Adds a session and records the sign-in, if the account still has the credential version that
@@ -78,7 +71,7 @@ impl Store {
         secret: HashedSecret,
         session: &Session,
         credential_version: i64,
-    ) -> Result<SignInOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let insert = sql!(
             r"
                 insert into sessions (lookup, digest, account_id, methods, authenticated_at,
@@ -128,7 +121,7 @@ impl Store {
         let change = Change::new(events, statements, event_source);
         let [_, inserted_rows, _] = self.write_rows(change).await?;
         self.new_rows.record(RowOwner::Account(session.account_id));
-        Ok(SignInOutcome::from_rows(&inserted_rows))
+        Ok(WriteOutcome::from_rows(&inserted_rows))
     }
 
     /// Finds a cookie's session, unless it has expired or the account has new credentials.

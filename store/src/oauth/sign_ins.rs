@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::engine::{from_row, sql};
 use crate::error::StoreError;
-use crate::store::{Change, SignInOutcome, Store};
+use crate::store::{Change, Store, WriteOutcome};
 
 /// A sign-in after the first factor, such as the password. It is not a session: it gives no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct PendingSignIn {
     pub expires_at: Timestamp,
 }
 
-from_row!(PendingSignIn { account_id, credential_version, methods, expires_at });
+from_row!(PendingSignIn: account_id, credential_version, methods, expires_at);
 
 impl Store {
     /// Adds a sign-in, if the account still has the credential version that was verified, and is
@@ -28,7 +28,7 @@ impl Store {
         &self,
         secret: HashedSecret,
         sign_in: &PendingSignIn,
-    ) -> Result<SignInOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let insert = sql!(
             r"
                 insert into sign_ins (lookup, digest, account_id, credential_version, methods,
@@ -51,7 +51,7 @@ impl Store {
             ]
         );
         let [inserted_rows] = self.write_rows(Change::unaudited(insert)).await?;
-        Ok(SignInOutcome::from_rows(&inserted_rows))
+        Ok(WriteOutcome::from_rows(&inserted_rows))
     }
 
     /// Counts an attempt at the second factor and returns the sign-in. Returns `None` after

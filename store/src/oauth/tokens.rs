@@ -17,7 +17,7 @@ use crate::oauth::authorized_apps::lock_account_statement;
 use crate::oauth::grants::NewGrant;
 use crate::store::event_source::{EventSource, event_source_for};
 use crate::store::new_rows::RowOwner;
-use crate::store::{Change, SignInOutcome, Store, WriteOutcome};
+use crate::store::{Change, Store, WriteOutcome};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
@@ -110,7 +110,7 @@ impl Store {
         let [_, inserted_rows, _, _] =
             self.write_rows(Change::new(events, statements, event_source)).await?;
         self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
-        Ok(if inserted_rows.is_empty() { WriteOutcome::NotFound } else { WriteOutcome::Written })
+        Ok(WriteOutcome::from_rows(&inserted_rows))
     }
 
     /// Issues an app token, without an audit event: app tokens are counted instead. Returns
@@ -133,9 +133,9 @@ impl Store {
         events: &NewAuditEvents,
         token: &NewToken,
         credential_version: i64,
-    ) -> Result<SignInOutcome, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let Some(account_id) = token.account_id else {
-            return Ok(SignInOutcome::Rejected);
+            return Ok(WriteOutcome::NotFound);
         };
         let record_sign_in = sql!(
             r"
@@ -186,7 +186,7 @@ impl Store {
         }
         let inserted_rows = self.write(change).await?.into_iter().nth(1).unwrap_or_default();
         self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
-        Ok(SignInOutcome::from_rows(&inserted_rows))
+        Ok(WriteOutcome::from_rows(&inserted_rows))
     }
 
     /// Finds a token, even if it is revoked or expired or its account is disabled. An unknown

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 pub(crate) use self::claim::expire_statement;
 pub use self::claim::{ClaimedDelivery, DeliveryKey};
 pub use self::finish::{AttemptRecord, DeliveryResult};
-pub use self::log::{DeliveryOutcome, LaneBacklog, LoggedDelivery, QueueStatus};
+pub use self::log::{DeliveryOutcome, LoggedDelivery, QueueStatus};
 use crate::engine::{
     CHUNK_LEN, FromValue, Statement, Value, list_sql, numbered_sql, read_rows, sql, values,
 };
@@ -139,7 +139,7 @@ impl Store {
                 "select dedup_key from deliveries where dedup_key in ({list})",
                 []
             );
-            stored_keys.extend(read_rows::<Sha256Digest>(self.engine.read(select).await?)?);
+            stored_keys.extend(self.read_all::<Sha256Digest>(select).await?);
         }
         Ok(stored_keys)
     }
@@ -167,9 +167,7 @@ impl Store {
                 ",
                 [max_waiting = MAX_WAITING_PER_RECEIVER]
             );
-            for mut row in self.engine.read(select).await? {
-                full_receivers.insert((row.take()?, row.take()?));
-            }
+            full_receivers.extend(self.read_all::<(i64, i64)>(select).await?);
         }
         Ok(full_receivers)
     }

@@ -13,7 +13,7 @@ pub struct Lane {
     pub failures: i64,
 }
 
-from_row!(Lane { paused_until, failures });
+from_row!(Lane: paused_until, failures);
 
 impl Store {
     /// Pauses a lane and stores the number of its failures, unless another node has paused it for

@@ -4,7 +4,7 @@ use belfry_core::oauth::web_address::web_host;
 use belfry_core::push::receiver::ReceiverState;
 use jiff::Timestamp;
 
-use crate::engine::{FromRow, Row, from_row, read_known_rows, sql};
+use crate::engine::{FromRow, Row, read_known_rows, sql};
 use crate::error::StoreError;
 use crate::push::receivers::Receiver;
 use crate::store::Store;
@@ -67,18 +67,10 @@ impl ListedReceiver {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReceiverOwner {
-    pub account_id: i64,
-    pub account: String,
-}
-
-from_row!(ReceiverOwner { account_id, account });
-
 impl Store {
-    /// Returns the accounts that have a receiver with this id: rarely more than one, because ids
-    /// are random.
-    pub async fn receiver_owners(&self, id: i64) -> Result<Vec<ReceiverOwner>, StoreError> {
+    /// Returns the ids and names of the accounts that have a receiver with this id: rarely more than
+    /// one, because ids are random.
+    pub async fn receiver_owners(&self, id: i64) -> Result<Vec<(i64, String)>, StoreError> {
         self.read_all(sql!(
             r"
                 select r.account_id, n.name

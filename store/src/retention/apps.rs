@@ -11,18 +11,9 @@ use super::excess::add_token_deletions;
 use super::{BATCH_ROWS, MAX_BATCHES, RetentionSettings, time_before};
 use crate::accounts::deletion::INSERT_DELETED_APP;
 use crate::cache::Invalidation;
-use crate::engine::{Statement, from_row, sql};
+use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::store::{Change, Store};
-
-/// An app that no user authorized and that has not been used since the cutoff.
-#[derive(Debug)]
-struct UnusedApp {
-    id: i64,
-    last_use: Timestamp,
-}
-
-from_row!(UnusedApp { id, last_use });
 
 impl Store {
     /// Returns the cutoff: apps that no user authorized and that were last used before it are
@@ -69,11 +60,12 @@ impl Store {
                 ",
                 [cutoff]
             );
-            let unused_apps: Vec<UnusedApp> = self.read_all(select).await?;
-            let Some(last_app) = unused_apps.last() else { break };
+            // The ids of the apps, and their last use.
+            let unused_apps: Vec<(i64, Timestamp)> = self.read_all(select).await?;
+            let Some(&last_app) = unused_apps.last() else { break };
             let mut change = Change::unaudited([]);
             let mut statement_count = 0;
-            for app in &unused_apps {
+            for (id, _) in &unused_apps {
                 let select = sql!(
                     r"
                         select lookup
@@ -82,7 +74,7 @@ impl Store {
                           and account_id is null
                         limit 1000
                     ",
-                    [id = app.id]
+                    [id = *id]
                 );
                 let lookup_keys: Vec<LookupKey> = self.read_all(select).await?;
                 token_count += lookup_keys.len();
@@ -101,12 +93,12 @@ impl Store {
     }
 }
 
-/// Adds statements that delete the unused apps up to `last_app`, and the events of their
+/// Adds statements that delete the unused apps up to the last one, and the events of their
 /// registration. Apps that were authorized or got a token since they were read remain.
 fn add_app_deletions<'a>(
     change: Change<'a>,
-    last_app: &UnusedApp,
-    unused_apps: &[UnusedApp],
+    (last_id, last_use): (i64, Timestamp),
+    unused_apps: &[(i64, Timestamp)],
 ) -> Change<'a> {
     let change = change.and(sql!(
         r"
@@ -117,9 +109,9 @@ fn add_app_deletions<'a>(
               and not exists (select 1 from tokens where app_id = apps.id)
             returning id
         ",
-        [last_use = last_app.last_use, last_id = last_app.id]
+        [last_use, last_id]
     ));
-    unused_apps.iter().fold(change, |change, &UnusedApp { id, .. }| {
+    unused_apps.iter().fold(change, |change, &(id, _)| {
         let record_deletion = Statement::new(INSERT_DELETED_APP, vec![id.into()]);
         let delete_event = sql!(
             r"

@@ -12,29 +12,12 @@ use jiff::Timestamp;
 
 use super::BATCH_ROWS;
 use crate::cache::Invalidation;
-use crate::engine::{Statement, from_row, sql};
+use crate::engine::{Statement, sql};
 use crate::error::StoreError;
-use crate::oauth::authorized_apps::lock_account_statement;
+use crate::oauth::authorized_apps::{Revocation, lock_account_statement};
 use crate::store::event_source::event_source;
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, Store};
-
-#[derive(Debug)]
-struct ExcessToken {
-    lookup_key: LookupKey,
-    /// 1 if it is valid, otherwise 0.
-    is_valid: i64,
-}
-
-from_row!(ExcessToken { lookup_key, is_valid });
-
-#[derive(Debug)]
-struct ExcessGrant {
-    app_id: i64,
-    id: String,
-}
-
-from_row!(ExcessGrant { app_id, id });
 
 impl Store {
     /// Deletes the least recently used tokens, grants, sessions and deliveries beyond the maximum
@@ -124,60 +107,31 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let events =
             deletion_events(now, AuditKind::TokenRevoke, "more than 100 tokens of a grant");
-        let mut deleted_count = 0;
-        loop {
-            let select = sql!(
+        let select =
+            sql!("select lookup from ({excess_tokens}) as excess limit 1", [account, app, now]);
+        let delete = || {
+            let revoked_tokens = event_source!(
                 r"
-                    select lookup, is_valid
-                    from (
-                        select lookup, is_valid, row_number() over (
-                            partition by case when is_valid = 1 then grant_id else '' end
-                            order by last_use desc, lookup desc
-                        ) as place
-                        from (
-                            select lookup, grant_id, {last_use} as last_use, case when
-                                revoked_at is null and (expires_at is null or expires_at > $now)
-                                then 1 else 0 end as is_valid
-                            from tokens
-                            where account_id = $account
-                              and app_id = $app
-                        ) as tokens_of_app
-                    ) as ordered
-                    where place > 100
-                    order by lookup
-                    limit 10000
+                    cast($account as bigint) as account_id, cast($app as bigint) as app_id,
+                        count(*) as number
+                    from ({excess_tokens}) as excess
+                    where is_valid = 1
+                    having count(*) > 0
                 ",
                 [account, app, now]
             );
-            let excess_tokens: Vec<ExcessToken> = self.read_all(select).await?;
-            if excess_tokens.is_empty() {
-                break;
-            }
-            for batch in excess_tokens.chunks(BATCH_ROWS) {
-                let lookup_keys: Vec<LookupKey> =
-                    batch.iter().map(|token| token.lookup_key).collect();
-                let valid_tokens: Vec<&ExcessToken> =
-                    batch.iter().filter(|token| token.is_valid == 1).collect();
-                let change = match valid_tokens.first() {
-                    None => Change::unaudited([]),
-                    Some(first_token) => {
-                        let number = i64::try_from(valid_tokens.len()).unwrap_or(i64::MAX);
-                        // There is no event if another node has already deleted the tokens.
-                        let event_source = event_source!(
-                            r"
-                                account_id, app_id, cast($number as bigint) as number
-                                from tokens
-                                where lookup = $first_lookup
-                            ",
-                            [number, first_lookup = first_token.lookup_key]
-                        );
-                        Change::new(&events, [lock_account_statement(account)], event_source)
-                    }
-                };
-                self.write(add_token_deletions(change, &lookup_keys)).await?;
-            }
-            deleted_count += excess_tokens.len();
-        }
+            Change::new(&events, [lock_account_statement(account)], revoked_tokens)
+                .and(sql!(
+                    r"
+                        delete from tokens
+                        where lookup in (select lookup from ({excess_tokens}) as excess)
+                        returning lookup
+                    ",
+                    [account, app, now]
+                ))
+                .invalidating(Invalidation::Account(account))
+        };
+        let deleted_count = self.delete_while_found(select, delete).await?;
         if deleted_count > 0 {
             self.write(Change::unaudited(delete_empty_grants_statement(account, app, now))).await?;
         }
@@ -210,10 +164,15 @@ impl Store {
             ",
             [account]
         );
-        let excess_grants: Vec<ExcessGrant> = self.read_all(select).await?;
+        let excess_grants: Vec<(i64, String)> = self.read_all(select).await?;
         let events = deletion_events(now, AuditKind::TokenRevoke, "more than 500 grants");
-        for ExcessGrant { app_id, id } in &excess_grants {
-            self.write(grant_deletion(&events, account, *app_id, id, now)).await?;
+        for (app, grant) in &excess_grants {
+            let app = Some(*app);
+            let revocation =
+                Revocation { app, grant: Some(grant), ..Revocation::all(account, now) };
+            let lock = [lock_account_statement(account)];
+            let change = Change::new(&events, lock, revocation.event_source());
+            self.write(revocation.add_to(change)).await?;
         }
         Ok(excess_grants.len())
     }
@@ -225,14 +184,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let events = deletion_events(now, AuditKind::SignOut, "more than 50 sessions");
-        let mut deleted_count = 0;
-        loop {
-            let select =
-                sql!("select lookup from ({excess_sessions}) as excess limit 1", [account]);
-            if self.read_one::<LookupKey>(select).await?.is_none() {
-                return Ok(deleted_count);
-            }
-            let event_source = event_source!(
+        let select = sql!("select lookup from ({excess_sessions}) as excess limit 1", [account]);
+        let delete = || {
+            let ended_sessions = event_source!(
                 r"
                     cast($account as bigint) as account_id, cast(null as bigint) as app_id,
                         count(*) as number
@@ -241,76 +195,31 @@ impl Store {
                 ",
                 [account]
             );
-            let delete = sql!(
+            Change::new(&events, [lock_account_statement(account)], ended_sessions).and(sql!(
                 r"
                     delete from sessions
                     where lookup in (select lookup from ({excess_sessions}) as excess)
                     returning lookup
                 ",
                 [account]
-            );
-            let change =
-                Change::new(&events, [lock_account_statement(account)], event_source).and(delete);
-            let [_, deleted_rows] = self.write_rows(change).await?;
-            deleted_count += deleted_rows.len();
-        }
+            ))
+        };
+        self.delete_while_found(select, delete).await
     }
-}
 
-/// Returns the change that deletes a grant with its unredeemed codes, and revokes its tokens.
-fn grant_deletion<'a>(
-    events: &'a NewAuditEvents,
-    account: i64,
-    app: i64,
-    id: &str,
-    now: Timestamp,
-) -> Change<'a> {
-    let event_source = event_source!(
-        r"
-            account_id, app_id, count(*) as number
-            from tokens
-            where account_id = $account
-              and app_id = $app
-              and grant_id = $id
-              and revoked_at is null
-              and (expires_at is null or expires_at > $now)
-            group by account_id, app_id
-        ",
-        [account, app, id, now]
-    );
-    Change::new(events, [lock_account_statement(account)], event_source)
-        .and(sql!(
-            r"
-                delete from codes
-                where expires_at > $now
-                  and account_id = $account
-                  and app_id = $app
-                  and grant_id = $id
-                  and used_at is null
-            ",
-            [account, app, id, now]
-        ))
-        .and(sql!(
-            r"
-                delete from grants
-                where account_id = $account
-                  and app_id = $app
-                  and id = $id
-            ",
-            [account, app, id]
-        ))
-        .and(sql!(
-            r"
-                update tokens
-                set revoked_at = $now
-                where account_id = $account
-                  and app_id = $app
-                  and grant_id = $id
-                  and revoked_at is null
-            ",
-            [account, app, id, now]
-        ))
-        .invalidating(Invalidation::Account(account))
+    /// Writes a change while a query finds a row to delete. Returns the number of deleted rows,
+    /// which the last statement of the change returns.
+    async fn delete_while_found<'a>(
+        &self,
+        select: Statement,
+        delete: impl Fn() -> Change<'a>,
+    ) -> Result<usize, StoreError> {
+        let mut deleted_count = 0;
+        while self.read_one::<LookupKey>(select.clone()).await?.is_some() {
+            deleted_count += self.write(delete()).await?.last().map_or(0, Vec::len);
+        }
+        Ok(deleted_count)
+    }
 }
 
 /// Returns the statement that deletes an account's grants to an app that have no token and no

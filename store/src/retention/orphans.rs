@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{MAX_BATCHES, saturating_add};
 use crate::accounts::deletion::{DELETE_ACCOUNT_ROWS, DELETE_APP_ROWS};
 use crate::cache::Invalidation;
-use crate::engine::{Statement, from_row, sql};
+use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::store::{Change, Store};
 
@@ -21,13 +21,6 @@ const ORPHAN_DELAY: SignedDuration = SignedDuration::from_mins(10);
 /// Maximum number of owners whose rows are deleted in one transaction. The statement contains it as
 /// a literal.
 const BATCH_OWNERS: usize = 100;
-
-struct DeletedOwner {
-    kind: String,
-    id: i64,
-}
-
-from_row!(DeletedOwner { kind, id });
 
 impl Store {
     /// Deletes the rows of deleted owners that a sweep found at least [`ORPHAN_DELAY`] ago, and
@@ -50,10 +43,10 @@ impl Store {
                 ",
                 [until = saturating_add(now, -ORPHAN_DELAY)]
             );
-            let owners: Vec<DeletedOwner> = self.read_all(select).await?;
+            let owners: Vec<(String, i64)> = self.read_all(select).await?;
             let mut change = Change::unaudited([]);
             let mut tables = Vec::new();
-            for DeletedOwner { kind, id } in &owners {
+            for (kind, id) in &owners {
                 let (deletions, invalidation) = match kind.as_str() {
                     "account" => (&DELETE_ACCOUNT_ROWS[..], Invalidation::Account(*id)),
                     _ => (&DELETE_APP_ROWS[..], Invalidation::App(*id)),
@@ -64,7 +57,7 @@ impl Store {
                 }
                 change = change.invalidating(invalidation);
             }
-            for DeletedOwner { kind, id } in &owners {
+            for (kind, id) in &owners {
                 change = change.and(sql!(
                     "delete from deleted_owners where kind = $kind and id = $id",
                     [kind = kind.as_str(), id = *id]

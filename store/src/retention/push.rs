@@ -4,75 +4,15 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{repeat_batches, saturating_add};
-use crate::engine::{Statement, from_row, sql};
+use crate::engine::{Statement, sql};
 use crate::error::StoreError;
-use crate::push::deliveries::expire_statement;
 use crate::store::event_source::event_id;
 use crate::store::{Change, Store};
 
 /// Time for which all finished deliveries remain, so that a repeated request is recognised.
 const DEDUP_TIME: SignedDuration = SignedDuration::from_hours(24);
 
-struct ReceiverKey {
-    account_id: i64,
-    id: i64,
-}
-
-from_row!(ReceiverKey { account_id, id });
-
 impl Store {
-    /// Finishes the deliveries that expired before `expired_before`, after an attempt or in a
-    /// failing lane.
-    pub(super) async fn expire_deliveries(
-        &self,
-        expired_before: Timestamp,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let count = repeat_batches(|| async {
-            let expire = Change::unaudited(expire_statement(expired_before, now));
-            let [expired_rows] = self.write_rows(expire).await?;
-            Ok(expired_rows.len())
-        });
-        count.await.map(drop)
-    }
-
-    /// Makes deliveries due that were accepted, or wait for a retry, by a clock that was ahead.
-    pub(super) async fn correct_due_times(&self, now: Timestamp) -> Result<(), StoreError> {
-        let count = repeat_batches(|| async {
-            let update = Change::unaudited(sql!(
-                r"
-                    update deliveries
-                    set due_at = $now
-                    where id in (
-                        select id
-                        from deliveries
-                        where finished_at is null
-                          and due_at > $now
-                          and (attempts = 0 or due_at > $now + 90000)
-                        order by id
-                        limit 1000
-                    )
-                      and finished_at is null
-                    returning id
-                ",
-                [now]
-            ));
-            let [corrected_rows] = self.write_rows(update).await?;
-            Ok(corrected_rows.len())
-        });
-        count.await.map(drop)
-    }
-
-    /// Deletes the messages without waiting deliveries. Returns their number.
-    pub(super) async fn delete_messages(&self) -> Result<usize, StoreError> {
-        let count = repeat_batches(|| async {
-            let [deleted_rows] =
-                self.write_rows(Change::unaudited(delete_messages_statement())).await?;
-            Ok(deleted_rows.len())
-        });
-        count.await
-    }
-
     /// Deletes the receivers whose account is gone, or whose token is gone or not valid at this
     /// time. Returns their number. There is no audit event: the end of the account or token had one.
     pub(super) async fn delete_ended_receivers(&self, now: Timestamp) -> Result<usize, StoreError> {
@@ -90,8 +30,7 @@ impl Store {
                                     select 1
                                     from tokens t
                                     where t.lookup = r.token
-                                      and t.revoked_at is null
-                                      and (t.expires_at is null or t.expires_at > $now)
+                                      and {is_valid}
                                 )
                           )
                     )
@@ -100,12 +39,12 @@ impl Store {
                 ",
                 [now]
             );
-            let keys: Vec<ReceiverKey> = self.read_all(select).await?;
+            let keys: Vec<(i64, i64)> = self.read_all(select).await?;
             let mut change = Change::unaudited([]);
-            for ReceiverKey { account_id, id } in &keys {
+            for &(account_id, id) in &keys {
                 change = change.and(sql!(
                     "delete from receivers where account_id = $account_id and id = $id",
-                    [account_id = *account_id, id = *id]
+                    [account_id, id]
                 ));
             }
             if !keys.is_empty() {
@@ -124,44 +63,57 @@ impl Store {
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let finished_before = saturating_add(now, -DEDUP_TIME);
-        let count = repeat_batches(|| async {
-            // Ids begin with the time at which a delivery was stored, so younger ones are not read.
-            let select = sql!(
+        // Ids begin with the time at which a delivery was stored, so younger ones are not read.
+        let stored_before = event_id(finished_before.as_millisecond(), 0);
+        let delete = || {
+            Change::unaudited(sql!(
                 r"
-                    select id
-                    from deliveries
-                    where account_id = $account
-                      and id <= (
-                          select id
-                          from deliveries
-                          where account_id = $account
-                          order by id desc
-                          limit 1 offset 100
-                      )
-                      and id < $stored_before
-                      and finished_at < $finished_before
-                    order by id
-                    limit 1000
+                    delete from deliveries
+                    where id in (
+                        select id
+                        from deliveries
+                        where account_id = $account
+                          and id <= (
+                              select id
+                              from deliveries
+                              where account_id = $account
+                              order by id desc
+                              limit 1 offset 100
+                          )
+                          and id < $stored_before
+                          and finished_at < $finished_before
+                        limit 1000
+                    )
+                    returning id
                 ",
-                [
-                    account,
-                    stored_before = event_id(finished_before.as_millisecond(), 0),
-                    finished_before
-                ]
-            );
-            let ids: Vec<String> = self.read_all(select).await?;
-            let mut change = Change::unaudited([]);
-            for id in &ids {
-                let id = id.as_str();
-                change = change.and(sql!("delete from deliveries where id = $id", [id]));
-            }
-            if !ids.is_empty() {
-                self.write(change).await?;
-            }
-            Ok(ids.len())
-        });
-        count.await
+                [account, stored_before = stored_before.as_str(), finished_before]
+            ))
+        };
+        self.repeat_change(delete).await
     }
+}
+
+/// Returns the statement that makes one batch of deliveries due that were accepted, or wait for a
+/// retry, by a clock that was ahead.
+pub(super) fn correct_due_times_statement(now: Timestamp) -> Statement {
+    sql!(
+        r"
+            update deliveries
+            set due_at = $now
+            where id in (
+                select id
+                from deliveries
+                where finished_at is null
+                  and due_at > $now
+                  and (attempts = 0 or due_at > $now + 90000)
+                order by id
+                limit 1000
+            )
+              and finished_at is null
+            returning id
+        ",
+        [now]
+    )
 }
 
 /// Returns the statement that deletes one batch of the deliveries that finished before `before`, or
@@ -187,7 +139,7 @@ pub(super) fn delete_deliveries_statement(before: Timestamp) -> Statement {
 }
 
 /// Returns the statement that deletes one batch of the messages without waiting deliveries.
-fn delete_messages_statement() -> Statement {
+pub(super) fn delete_messages_statement() -> Statement {
     sql!(
         r"
             delete from messages

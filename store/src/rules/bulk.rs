@@ -37,10 +37,8 @@ impl Store {
                 "select name, id from accounts where disabled_at is null and name in ({list})",
                 []
             );
-            let mut ids_by_name = HashMap::new();
-            for mut row in self.engine.read(select).await? {
-                ids_by_name.insert(row.take::<String>()?, row.take::<i64>()?);
-            }
+            let ids_by_name: HashMap<String, i64> =
+                self.read_all(select).await?.into_iter().collect();
             for (&index, epoch) in chunk.iter().zip(epochs) {
                 if let Some(&id) = ids_by_name.get(names[index]) {
                     self.cache.accounts.insert(names[index].into(), id, epoch);
@@ -60,9 +58,7 @@ impl Store {
                 "select id, name from accounts where disabled_at is null and id in ({list})",
                 []
             );
-            for mut row in self.engine.read(select).await? {
-                names.insert(row.take()?, row.take()?);
-            }
+            names.extend(self.read_all::<(i64, String)>(select).await?);
         }
         Ok(names)
     }

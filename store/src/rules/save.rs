@@ -66,16 +66,6 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// Saves a changed document, or deletes it if it is empty, unless another writer has changed it
-    /// since the original was read.
-    pub async fn save_document(
-        &self,
-        original: &RulesetsForUpdate,
-        document: SerializedDocument,
-    ) -> Result<SaveOutcome, StoreError> {
-        self.save_documents(original, vec![document]).await
-    }
-
     /// Saves changed documents and deletes empty ones, all or none, unless another writer has
     /// changed one of them since the originals were read.
     pub async fn save_documents(

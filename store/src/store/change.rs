@@ -94,7 +94,6 @@ impl Store {
     /// and returns its key. Returns `NotFound` if it returns none.
     pub(crate) async fn update(&self, change: Change<'_>) -> Result<WriteOutcome, StoreError> {
         let first_rows = self.write(change).await?.into_iter().next();
-        let is_written = first_rows.is_some_and(|rows| !rows.is_empty());
-        Ok(if is_written { WriteOutcome::Written } else { WriteOutcome::NotFound })
+        Ok(WriteOutcome::from_rows(&first_rows.unwrap_or_default()))
     }
 }

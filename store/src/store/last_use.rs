@@ -88,42 +88,34 @@ impl UseRecorder {
     }
 }
 
+/// The statement that stores a use of the row with this key. A stored use in the hour before it
+/// remains.
+macro_rules! store_use {
+    ($table:literal, $key_column:literal, $key:expr, $used_at:expr) => {
+        sql!(
+            r"
+                update {table}
+                set last_used_at = $used_at
+                where {key_column} = $key
+                  and (
+                      last_used_at is null
+                        or last_used_at > $used_at
+                        or last_used_at <= $outdated
+                  )
+            ",
+            [key = *$key, used_at = *$used_at, outdated = $used_at.as_second() - PRECISION_SECONDS],
+            {table = $table, key_column = $key_column}
+        )
+    };
+}
+
 impl PendingUses {
     /// Returns the statements that store the uses. A use that another node has stored in the same
     /// hour changes nothing.
     fn statements(&self) -> Vec<Statement> {
-        // A stored use at this time or earlier is replaced.
-        let outdated = |used_at: &Timestamp| used_at.as_second() - PRECISION_SECONDS;
-        let tokens = self.tokens.iter().map(|(lookup_key, used_at)| {
-            sql!(
-                r"
-                    update tokens
-                    set last_used_at = $used_at
-                    where lookup = $lookup
-                      and (
-                          last_used_at is null
-                            or last_used_at > $used_at
-                            or last_used_at <= $outdated
-                      )
-                ",
-                [lookup = *lookup_key, used_at = *used_at, outdated = outdated(used_at)]
-            )
-        });
-        let apps = self.apps.iter().map(|(id, used_at)| {
-            sql!(
-                r"
-                    update apps
-                    set last_used_at = $used_at
-                    where id = $id
-                      and (
-                          last_used_at is null
-                            or last_used_at > $used_at
-                            or last_used_at <= $outdated
-                      )
-                ",
-                [id = *id, used_at = *used_at, outdated = outdated(used_at)]
-            )
-        });
+        let tokens =
+            self.tokens.iter().map(|(key, used_at)| store_use!("tokens", "lookup", key, used_at));
+        let apps = self.apps.iter().map(|(key, used_at)| store_use!("apps", "id", key, used_at));
         tokens.chain(apps).collect()
     }
 }

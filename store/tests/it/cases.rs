@@ -41,8 +41,7 @@ use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test::any_events;
 use belfry_store::{
-    Account, AddAppOutcome, CodeOutcome, Consent, NewToken, RedeemError, Session, SignInOutcome,
-    Store, StoredApp,
+    Account, Consent, NewToken, RedeemError, Session, Store, StoredApp, WriteOutcome,
 };
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -144,12 +143,12 @@ pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
 /// Adds a session of an account with the first credential version.
 pub(super) async fn add_session(store: &Store, secret: HashedSecret, session: &Session) {
     let outcome = store.add_session(&any_events(), secret, session, 0).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::SignedIn);
+    assert_eq!(outcome, WriteOutcome::Written);
 }
 
 /// Adds the app and asserts that its ids were free.
 pub(super) async fn add_app(store: &Store, app: &StoredApp) {
-    assert_eq!(store.add_app(&any_events(), app).await.unwrap(), AddAppOutcome::Added);
+    assert_eq!(store.add_app(&any_events(), app).await.unwrap(), WriteOutcome::Written);
 }
 
 /// Adds an account if it is missing.
@@ -192,7 +191,7 @@ pub(super) async fn issue_code(store: &Store, secret: &str, grant: &CodeGrant) {
     let consent = Consent { session, at: timestamp(1), is_implied: false };
     let outcome =
         store.add_code(&any_events(), hashed_secret(secret), grant, consent).await.unwrap();
-    assert_eq!(outcome, CodeOutcome::Issued);
+    assert_eq!(outcome, WriteOutcome::Written);
 }
 
 /// Runs [`CONCURRENT_TASKS`] tasks concurrently, and returns the store and their results.

@@ -1,7 +1,7 @@
 //! A session that was added while its account's password was changed.
 
 use belfry_store::test::{TestDatabase, any_events, execute_sql};
-use belfry_store::{CodeOutcome, Consent};
+use belfry_store::{Consent, WriteOutcome};
 
 use super::cases::{add_alice_and_app, ensure_session, grant, hashed_secret, timestamp};
 
@@ -16,7 +16,7 @@ async fn assert_earlier_session_is_invalid(database: TestDatabase) {
     let consent = Consent { session: session.lookup_key, at: timestamp(1), is_implied: false };
     let outcome =
         store.add_code(&any_events(), hashed_secret("c"), &grant(), consent).await.unwrap();
-    assert_ne!(outcome, CodeOutcome::Issued);
+    assert_ne!(outcome, WriteOutcome::Written);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -199,7 +199,6 @@ async fn assert_orphans_are_swept_after_ten_minutes(database: TestDatabase) {
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     // This account has the id of a deleted app.
     store.add_account(&any_events(), &account(1, "carol")).await.unwrap();
-    let carols_rules = store.rulesets_for_accounts(&[1], timestamp(START)).await.unwrap();
     add_app(&store, &app(2, "other")).await;
     store
         .add_token(&any_events(), &NewToken { app_id: 2, ..token("of bob", Some(8)) })
@@ -221,6 +220,9 @@ async fn assert_orphans_are_swept_after_ten_minutes(database: TestDatabase) {
         let values = format!("('{lookup}', '', {app}, {account}, '', 0)");
         execute_sql(&database, &format!("insert into tokens {columns} values {values}")).await;
     }
+    // SQLite detects the writes of this other connection, which invalidate the whole cache.
+    tokio::time::sleep(Store::VISIBILITY_DELAY).await;
+    let carols_rules = store.rulesets_for_accounts(&[1], timestamp(START)).await.unwrap();
     for (minute, tokens, owners) in [(60, 4, 2), (65, 4, 2), (69, 4, 2), (70, 1, 0), (75, 1, 0)] {
         assert!(sweep_at(minute).await, "{minute}");
         assert_eq!(count_rows(&database, "tokens").await, tokens, "{minute}");

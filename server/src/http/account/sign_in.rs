@@ -5,7 +5,7 @@ use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
-use belfry_store::{Account, SignInOutcome, WriteOutcome};
+use belfry_store::{Account, WriteOutcome};
 use url::Url;
 
 use crate::auth::authentication::{
@@ -183,7 +183,7 @@ pub(super) async fn start_session(
     let old_cookie = session.hashed_cookie();
     let account_id = proof.account.id;
     let lang = pending.map_or(session.lang, PendingAuthorization::lang);
-    if session.sign_in(proof, lang).await? == SignInOutcome::Rejected {
+    if session.sign_in(proof, lang).await? == WriteOutcome::NotFound {
         return Ok(None);
     }
     session.state.metrics.authentication.page_sign_ins.success.inc();

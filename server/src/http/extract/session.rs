@@ -10,7 +10,7 @@ use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
 use belfry_runtime::log_throttle::LogThrottle;
 use belfry_runtime::random;
-use belfry_store::{Account, Session, SignInOutcome};
+use belfry_store::{Account, Session, WriteOutcome};
 use jiff::Timestamp;
 
 use crate::app::AppState;
@@ -210,7 +210,7 @@ impl BrowserSession {
         &mut self,
         proof: AuthenticationProof,
         language: Option<Language>,
-    ) -> Result<SignInOutcome, CommonError> {
+    ) -> Result<WriteOutcome, CommonError> {
         let AuthenticationProof { account, methods, authenticated_at: now, .. } = proof;
         let language = language.or(self.chosen_language);
         let session = Session {
@@ -229,7 +229,7 @@ impl BrowserSession {
         let store = &self.state.store;
         let version = account.credential_version;
         let outcome = store.add_session(&events, cookie.hashed_secret(), &session, version).await?;
-        if outcome == SignInOutcome::SignedIn {
+        if outcome == WriteOutcome::Written {
             self.sign_out().await?;
             self.cookie = cookie;
             RequestContext::record_account(account.id);

@@ -68,19 +68,10 @@ pub struct LoggedDelivery {
     pub finished_at: Option<Timestamp>,
 }
 
-from_row!(LoggedDelivery {
-    receiver_id,
-    event_id,
-    details,
-    created_at,
-    expires_at,
-    due_at,
-    attempts,
-    outcome,
-    status,
-    error,
-    finished_at,
-});
+from_row!(
+    LoggedDelivery: receiver_id, event_id, details, created_at, expires_at, due_at, attempts,
+    outcome, status, error, finished_at
+);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueStatus {
@@ -88,15 +79,6 @@ pub struct QueueStatus {
     /// Time at which the oldest of them was stored.
     pub oldest_at: Option<Timestamp>,
 }
-
-/// A lane with many waiting deliveries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaneBacklog {
-    pub origin: String,
-    pub waiting: i64,
-}
-
-from_row!(LaneBacklog { origin, waiting });
 
 impl Store {
     /// Returns the newest `limit` deliveries of an account, or only those of an event or
@@ -133,17 +115,15 @@ impl Store {
     pub async fn queue_status(&self) -> Result<QueueStatus, StoreError> {
         // Ids begin with the time, and are in the index of waiting deliveries.
         let select = sql!("select count(*), min(id) from deliveries where finished_at is null");
-        let Some(mut row) = self.engine.read(select).await?.into_iter().next() else {
-            return Ok(QueueStatus::default());
-        };
-        let waiting = u64::try_from(row.take::<i64>()?).unwrap_or_default();
-        let oldest_at = row.take::<Option<String>>()?.as_deref().and_then(id_time);
-        Ok(QueueStatus { waiting, oldest_at })
+        let (waiting, oldest): (i64, Option<String>) =
+            self.read_one(select).await?.unwrap_or_default();
+        let waiting = u64::try_from(waiting).unwrap_or_default();
+        Ok(QueueStatus { waiting, oldest_at: oldest.as_deref().and_then(id_time) })
     }
 
-    /// Returns the lanes with at least `min_waiting` waiting deliveries, in the order of their
-    /// origins.
-    pub async fn lane_backlogs(&self, min_waiting: i64) -> Result<Vec<LaneBacklog>, StoreError> {
+    /// Returns the origins with at least `min_waiting` waiting deliveries, in order, and the numbers
+    /// of these deliveries.
+    pub async fn lane_backlogs(&self, min_waiting: i64) -> Result<Vec<(String, i64)>, StoreError> {
         self.read_all(sql!(
             r"
                 select origin, count(*)

@@ -203,7 +203,7 @@ impl Store {
         let lock = [lock_account_statement(account_id)];
         let change = Change::new(events, lock, event_source).and(delete);
         let [_, deleted_rows] = self.write_rows(change).await?;
-        Ok(if deleted_rows.is_empty() { WriteOutcome::NotFound } else { WriteOutcome::Written })
+        Ok(WriteOutcome::from_rows(&deleted_rows))
     }
 }
 

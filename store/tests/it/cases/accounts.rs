@@ -6,7 +6,7 @@ use belfry_core::oauth::token::TokenAccount;
 use belfry_store::test::any_events;
 use belfry_store::{
     Account, AccountListFilter, AccountUpdateOutcome, AddAccountError, EnabledState,
-    ExistingAccess, SignInOutcome, Store, WriteOutcome,
+    ExistingAccess, Store, WriteOutcome,
 };
 
 use super::{
@@ -305,7 +305,7 @@ pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(sto
         } else {
             let token = token(&format!("s{index}"), Some(7));
             let outcome = store.add_token_for_password(&any_events(), &token, 0).await.unwrap();
-            if outcome == SignInOutcome::SignedIn {
+            if outcome == WriteOutcome::Written {
                 // Fills the cache concurrently with the invalidation.
                 store.token(secret).await.unwrap();
             }

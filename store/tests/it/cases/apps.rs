@@ -5,9 +5,7 @@ use belfry_core::oauth::client_secret::PreviousSecret;
 use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_store::test::any_events;
-use belfry_store::{
-    AddAppOutcome, AppListFilter, AppTokens, EnabledState, NewToken, Store, WriteOutcome,
-};
+use belfry_store::{AppListFilter, AppTokens, EnabledState, NewToken, Store, WriteOutcome};
 
 use super::{add_alice_and_app, add_app, app, grant, hashed_secret, issue_code, timestamp, token};
 
@@ -47,11 +45,11 @@ pub(crate) async fn a_client_id_can_only_be_used_once(store: Store) {
     add_app(&store, &app(1, "client")).await;
     assert_eq!(
         store.add_app(&any_events(), &app(2, "client")).await.unwrap(),
-        AddAppOutcome::IdTaken
+        WriteOutcome::NotFound
     );
     assert_eq!(
         store.add_app(&any_events(), &app(1, "other")).await.unwrap(),
-        AddAppOutcome::IdTaken
+        WriteOutcome::NotFound
     );
     assert_eq!(store.apps(&AppListFilter::default(), 0, 10).await.unwrap().len(), 1);
 }

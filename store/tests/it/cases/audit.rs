@@ -8,8 +8,8 @@ use belfry_core::audit::{
 use belfry_core::request::RequestId;
 use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{
-    AddAccountError, AddAppOutcome, AuditEvent, AuditFilter, CodeOutcome, Consent, ExistingAccess,
-    SignInOutcome, Store, StoreError, StoredRequest,
+    AddAccountError, AuditEvent, AuditFilter, Consent, ExistingAccess, Store, StoreError,
+    StoredRequest, WriteOutcome,
 };
 use jiff::Timestamp;
 
@@ -60,12 +60,12 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     let now = timestamp(NOW);
     let event = |kind| NewAuditEvents::from(new_event(kind));
     let added_app = store.add_app(&event(AuditKind::AppRegister), &app(1, "client")).await.unwrap();
-    assert_eq!(added_app, AddAppOutcome::Added);
+    assert_eq!(added_app, WriteOutcome::Written);
     store.add_account(&event(AuditKind::AccountAdd), &account(7, "alice")).await.unwrap();
     let alice = session(7, NOW + 60);
     let sign_in =
         store.add_session(&event(AuditKind::SignIn), hashed_secret("s"), &alice, 0).await.unwrap();
-    assert_eq!(sign_in, SignInOutcome::SignedIn);
+    assert_eq!(sign_in, WriteOutcome::Written);
     let consent =
         Consent { session: hashed_secret("s").lookup_key, at: timestamp(1), is_implied: false };
     let mut unexpired_grant = grant();
@@ -82,7 +82,7 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
         .add_token_for_password(&event(AuditKind::TokenIssue), &token("u", Some(7)), 0)
         .await
         .unwrap();
-    assert_eq!(login, SignInOutcome::SignedIn);
+    assert_eq!(login, WriteOutcome::Written);
     store
         .revoke_token(&event(AuditKind::TokenRevoke), hashed_secret("t").lookup_key, now)
         .await
@@ -165,17 +165,17 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     assert!(matches!(error, AddAccountError::NameTaken));
     let error = store.add_account(&events, &account(7, "bob")).await.unwrap_err();
     assert!(matches!(error, AddAccountError::IdTaken));
-    assert_eq!(store.add_app(&events, &app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
-    assert_eq!(store.add_app(&events, &app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
+    assert_eq!(store.add_app(&events, &app(2, "client")).await.unwrap(), WriteOutcome::NotFound);
+    assert_eq!(store.add_app(&events, &app(1, "other")).await.unwrap(), WriteOutcome::NotFound);
     let outcome =
         store.add_session(&events, hashed_secret("s"), &session(7, NOW), 1).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::Rejected);
+    assert_eq!(outcome, WriteOutcome::NotFound);
     let outcome = store.add_token_for_password(&events, &token("t", Some(7)), 1).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::Rejected);
+    assert_eq!(outcome, WriteOutcome::NotFound);
     let consent =
         Consent { session: hashed_secret("none").lookup_key, at: timestamp(1), is_implied: false };
     let outcome = store.add_code(&events, hashed_secret("c"), &grant(), consent).await.unwrap();
-    assert_eq!(outcome, CodeOutcome::NotIssued);
+    assert_eq!(outcome, WriteOutcome::NotFound);
     issue_code(&store, "used", &grant()).await;
     store
         .redeem_code(

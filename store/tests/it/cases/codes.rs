@@ -2,7 +2,7 @@
 
 use belfry_store::test::any_events;
 use belfry_store::{
-    CodeOutcome, Consent, ExistingAccess, NewToken, RedeemError, Session, Store, StoredCode,
+    Consent, ExistingAccess, NewToken, RedeemError, Session, Store, StoredCode, WriteOutcome,
 };
 
 use belfry_core::secret::HashedSecret;
@@ -146,7 +146,7 @@ pub(crate) async fn a_code_is_issued_only_in_a_session_of_its_account(store: Sto
     let try_issue = async |session: HashedSecret| {
         let consent = Consent { session: session.lookup_key, at: timestamp(1), is_implied: false };
         store.add_code(&any_events(), hashed_secret("c"), &grant(), consent).await.unwrap()
-            == CodeOutcome::Issued
+            == WriteOutcome::Written
     };
     assert!(!try_issue(bob_session).await && !try_issue(hashed_secret("no session")).await);
     store.set_password(&any_events(), 7, "new", ExistingAccess::Keep).await.unwrap();
@@ -162,7 +162,7 @@ pub(crate) async fn a_code_is_issued_with_implied_consent_only_while_the_app_has
     let try_issue = async |secret, now| {
         let consent = Consent { session: session.lookup_key, at: timestamp(now), is_implied: true };
         store.add_code(&any_events(), hashed_secret(secret), &grant(), consent).await.unwrap()
-            == CodeOutcome::Issued
+            == WriteOutcome::Written
     };
     // Tokens of other accounts and app tokens do not imply consent.
     store.add_token(&any_events(), &token("bob", Some(8))).await.unwrap();
@@ -193,7 +193,7 @@ pub(crate) async fn no_access_from_implied_consent_survives_a_concurrent_revocat
             let consent =
                 Consent { session: session.lookup_key, at: timestamp(20), is_implied: true };
             let outcome = store.add_code(&any_events(), code, &grant(), consent).await.unwrap();
-            if outcome == CodeOutcome::Issued {
+            if outcome == WriteOutcome::Written {
                 redeem(&store, &format!("c{name}"), &format!("t{name}")).await;
             }
         }

@@ -2,12 +2,12 @@
 
 use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::oauth::grant::CodeGrant;
+use belfry_store::Consent;
 use belfry_store::test::{any_events, recorded_events};
 use belfry_store::{
-    AccountDeletionOutcome, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome,
-    Store, StoredRequest,
+    AccountDeletionOutcome, AddAccountError, DeletedAccount, DeletedRows, NewToken, Store,
+    StoredRequest, WriteOutcome,
 };
-use belfry_store::{CodeOutcome, Consent, WriteOutcome};
 
 use super::deliveries::{delivery, enqueue};
 use super::receivers::{add_receiver, pusher};
@@ -159,7 +159,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
             WriteOutcome::NotFound
         );
         let outcome = store.add_token_for_password(&any_events(), &late_token, 0).await.unwrap();
-        assert_eq!(outcome, SignInOutcome::Rejected);
+        assert_eq!(outcome, WriteOutcome::NotFound);
         assert!(store.token(hashed_secret("late")).await.unwrap().is_none());
     }
     for (app_id, account_id) in [(1, 8), (2, 7)] {
@@ -170,7 +170,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
         let grant = CodeGrant { app_id, account_id, ..grant() };
         let outcome =
             store.add_code(&any_events(), hashed_secret("late"), &grant, consent).await.unwrap();
-        assert_eq!(outcome, CodeOutcome::NotIssued);
+        assert_eq!(outcome, WriteOutcome::NotFound);
         assert!(store.code(hashed_secret("late")).await.unwrap().is_none());
         assert!(
             store
@@ -190,7 +190,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
     assert_eq!(rebind(Some(8)).await, WriteOutcome::Written);
     let outcome =
         store.add_session(&any_events(), hashed_secret("late"), &session(7, 100), 0).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::Rejected);
+    assert_eq!(outcome, WriteOutcome::NotFound);
 }
 
 pub(crate) async fn no_sign_in_concurrent_with_an_account_deletion_survives_it(store: Store) {
@@ -207,7 +207,7 @@ pub(crate) async fn no_sign_in_concurrent_with_an_account_deletion_survives_it(s
         } else {
             let token = token(&format!("s{index}"), Some(7));
             let outcome = store.add_token_for_password(&any_events(), &token, 0).await.unwrap();
-            if outcome == SignInOutcome::SignedIn {
+            if outcome == WriteOutcome::Written {
                 store.token(secret).await.unwrap();
             }
         }

@@ -4,7 +4,7 @@ use belfry_core::push::message::DeliveryDetails;
 use belfry_core::secret::Sha256Digest;
 use belfry_store::test::any_events;
 use belfry_store::{
-    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, LaneBacklog, LoggedDelivery,
+    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, LoggedDelivery,
     MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus, Receiver, Store,
     StoredDeliveries,
 };
@@ -237,8 +237,7 @@ pub(crate) async fn lanes_with_many_waiting_deliveries_are_listed(store: Store) 
         enqueue(&store, &[delivery(7, 5, &format!("$a{number}"))]).await;
     }
     enqueue(&store, &[delivery(7, 6, "$b")]).await;
-    let backlog = |origin: &str, waiting| LaneBacklog { origin: origin.to_owned(), waiting };
-    let both = [backlog(other, 1), backlog(ORIGIN, 3)];
+    let both = [(other.to_owned(), 1), (ORIGIN.to_owned(), 3)];
     assert_eq!(store.lane_backlogs(1).await.unwrap(), both);
     assert_eq!(store.lane_backlogs(3).await.unwrap(), both[1..]);
     assert_eq!(store.lane_backlogs(4).await.unwrap(), []);

@@ -3,7 +3,7 @@
 use belfry_core::matrix::{Device, LoginRequest};
 use belfry_core::oauth::grant::{Binding, CodeGrant};
 use belfry_store::test::any_events;
-use belfry_store::{NewToken, RetentionSettings, SignInOutcome, Store, SweepOutcome};
+use belfry_store::{NewToken, RetentionSettings, Store, SweepOutcome, WriteOutcome};
 use serde_json::json;
 
 use super::retention::settle;
@@ -179,17 +179,17 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
         names.sort();
         names
     };
-    assert_eq!(login("a", "PHONE", "Element on Pixel", 0).await, SignInOutcome::SignedIn);
-    assert_eq!(login("b", "LAPTOP", "", 0).await, SignInOutcome::SignedIn);
+    assert_eq!(login("a", "PHONE", "Element on Pixel", 0).await, WriteOutcome::Written);
+    assert_eq!(login("b", "LAPTOP", "", 0).await, WriteOutcome::Written);
     assert_eq!(device_names().await, ["Element on Pixel"]);
     // Fills the cache.
     assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_none());
 
-    assert_eq!(login("rejected", "PHONE", "", 1).await, SignInOutcome::Rejected);
+    assert_eq!(login("rejected", "PHONE", "", 1).await, WriteOutcome::NotFound);
     assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_none());
     assert_eq!(
         login("c", "PHONE", "a known device keeps its name", 0).await,
-        SignInOutcome::SignedIn
+        WriteOutcome::Written
     );
     assert!(store.token(hashed_secret("a")).await.unwrap().unwrap().revoked_at.is_some());
     assert_eq!(device_names().await, ["Element on Pixel"]);
@@ -199,7 +199,7 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
     }
 
     revoke_token(&store, "c").await;
-    assert_eq!(login("d", "PHONE", "FluffyChat", 0).await, SignInOutcome::SignedIn);
+    assert_eq!(login("d", "PHONE", "FluffyChat", 0).await, WriteOutcome::Written);
     assert_eq!(device_names().await, ["FluffyChat"], "after a logout the device is new");
 }
 

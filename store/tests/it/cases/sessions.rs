@@ -3,7 +3,7 @@
 use belfry_core::secret::HashedSecret;
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test::any_events;
-use belfry_store::{PendingSignIn, Session, SessionSummary, SignInOutcome, Store};
+use belfry_store::{PendingSignIn, Session, SessionSummary, Store, WriteOutcome};
 
 use super::{account, add_session, hashed_secret, timestamp};
 
@@ -28,7 +28,7 @@ pub(crate) async fn a_pending_sign_in_has_a_bounded_number_of_attempts(store: St
     let [secret, other_secret] = ["s", "other"].map(hashed_secret);
     for (secret, account_id) in [(secret, 7), (other_secret, 8)] {
         let outcome = store.add_pending_sign_in(secret, &pending_sign_in(account_id)).await;
-        assert_eq!(outcome.unwrap(), SignInOutcome::SignedIn);
+        assert_eq!(outcome.unwrap(), WriteOutcome::Written);
     }
     let attempt = async |secret, second| {
         store.attempt_pending_sign_in(secret, 5, timestamp(second)).await.unwrap()
@@ -51,7 +51,7 @@ pub(crate) async fn a_pending_sign_in_is_added_only_for_the_current_password(sto
     for (account_id, credential_version) in [(7, 1), (9, 0)] {
         let sign_in = PendingSignIn { credential_version, ..pending_sign_in(account_id) };
         let outcome = store.add_pending_sign_in(hashed_secret("s"), &sign_in).await.unwrap();
-        assert_eq!(outcome, SignInOutcome::Rejected, "{sign_in:?}");
+        assert_eq!(outcome, WriteOutcome::NotFound, "{sign_in:?}");
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Stor
         let session = session(account);
         assert_eq!(
             store.add_session(&any_events(), hashed_secret("s"), &session, version).await.unwrap(),
-            SignInOutcome::Rejected
+            WriteOutcome::NotFound
         );
         assert_eq!(store.session(hashed_secret("s"), timestamp(3)).await.unwrap(), None);
     }
@@ -108,7 +108,7 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
     let signed_in_at = async |id| store.account(id).await.unwrap().unwrap().signed_in_at;
     let outcome =
         store.add_session(&any_events(), hashed_secret("wrong"), &session(7), 1).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::Rejected);
+    assert_eq!(outcome, WriteOutcome::NotFound);
     assert_eq!(signed_in_at(7).await, None);
     for second in [5, 9] {
         let secret = hashed_secret(&second.to_string());

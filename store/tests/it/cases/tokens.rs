@@ -6,7 +6,7 @@ use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_store::test::any_events;
-use belfry_store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, WriteOutcome};
+use belfry_store::{Consent, NewToken, Store, WriteOutcome};
 
 use super::{
     add_alice_and_app, ensure_session, grant, hashed_secret, issue_code, redeem, run_concurrently,
@@ -166,14 +166,14 @@ pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store
         let new_token = token("t", account);
         assert_eq!(
             store.add_token_for_password(&any_events(), &new_token, version).await.unwrap(),
-            SignInOutcome::Rejected
+            WriteOutcome::NotFound
         );
         assert!(store.token(hashed_secret("t")).await.unwrap().is_none());
     }
     let new_token = NewToken { expires_at: Some(timestamp(1_800_000_000)), ..token("t", Some(7)) };
     assert_eq!(
         store.add_token_for_password(&any_events(), &new_token, 0).await.unwrap(),
-        SignInOutcome::SignedIn
+        WriteOutcome::Written
     );
     let stored_token = store.token(hashed_secret("t")).await.unwrap().unwrap();
     assert_eq!(stored_token.account.as_ref().unwrap().id, 7);
@@ -214,7 +214,7 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
         )
     };
     let nothing_issued =
-        (WriteOutcome::NotFound, SignInOutcome::Rejected, CodeOutcome::NotIssued, false);
+        (WriteOutcome::NotFound, WriteOutcome::NotFound, WriteOutcome::NotFound, false);
     store.set_app_disabled_at(&any_events(), 1, Some(timestamp(10))).await.unwrap();
     assert_eq!(issue_all().await, nothing_issued);
     assert_eq!(store.add_app_token(&token("app", None)).await.unwrap(), WriteOutcome::NotFound);
@@ -224,7 +224,7 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
     assert_eq!(issue_all().await, nothing_issued);
     let outcome =
         store.add_session(&any_events(), hashed_secret("s"), &super::session(7, 900), 0).await;
-    assert_eq!(outcome.unwrap(), SignInOutcome::Rejected);
+    assert_eq!(outcome.unwrap(), WriteOutcome::NotFound);
     store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
 
     for secret in ["late", "later", "redeemed", "app"] {
@@ -245,11 +245,11 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
     store.add_token(&any_events(), &token("issued", Some(7))).await.unwrap();
     let outcome =
         store.add_token_for_password(&any_events(), &token("wrong", Some(7)), 1).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::Rejected);
+    assert_eq!(outcome, WriteOutcome::NotFound);
     assert_eq!(signed_in_at().await, None);
     let new_token = NewToken { created_at: timestamp(5), ..token("login", Some(7)) };
     let outcome = store.add_token_for_password(&any_events(), &new_token, 0).await.unwrap();
-    assert_eq!(outcome, SignInOutcome::SignedIn);
+    assert_eq!(outcome, WriteOutcome::Written);
     assert_eq!(signed_in_at().await, Some(timestamp(5)));
 }
 
