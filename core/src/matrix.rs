@@ -1,14 +1,10 @@
 //! The Matrix client-server API other than push rules: versions, login and registration.
 
-mod device;
-mod login;
-mod register;
+use serde_json::Value;
+use thiserror::Error;
 
-pub use device::{Device, RequestedDevice};
-pub use login::{LoginError, LoginRequest};
-pub use register::{RegisterRequest, RegistrationStage, RegistrationType};
-
-use crate::json::JsonError;
+use crate::json::{Fields, JsonError, Location};
+use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 /// The only supported login type.
@@ -61,21 +57,180 @@ pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
     (server == server_name && !localpart.is_empty()).then_some(localpart)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Maximum length of a device id, in characters.
+const MAX_DEVICE_ID_LENGTH: usize = 255;
 
-    #[test]
-    fn only_user_ids_of_this_server_have_a_localpart() {
-        for (id, name) in [
-            (user_id("alice", "x.org:8448").as_str(), Some("alice")),
-            ("@alice:x.org", None),
-            ("@alice", None),
-            ("alice:x.org:8448", None),
-            ("@:x.org:8448", None),
-            ("", None),
-        ] {
-            assert_eq!(localpart(id, "x.org:8448"), name, "{id}");
+/// Maximum length of a display name, in characters. Longer names are truncated.
+const MAX_DEVICE_NAME_LENGTH: usize = 100;
+
+/// A device: an installation of a Matrix client, signed in to an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    id: String,
+    name: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestedDevice {
+    id: Option<String>,
+    name: Option<String>,
+}
+
+impl RequestedDevice {
+    /// Reads `device_id` and `initial_device_display_name`. The name is only displayed, so it
+    /// never causes an error: control characters become spaces, a long name is truncated, and a
+    /// value that is not a string is ignored.
+    fn from_fields(fields: &mut Fields) -> Result<Self, JsonError> {
+        let id = fields.take_string("device_id")?.filter(|id| !id.is_empty());
+        let is_invalid = |id: &String| {
+            id.chars().count() > MAX_DEVICE_ID_LENGTH || id.contains(char::is_control)
+        };
+        if id.as_ref().is_some_and(is_invalid) {
+            let expected = "at most 255 characters without control characters";
+            return Err(JsonError::WrongType { field: "device_id".to_owned(), expected });
         }
+        let name: String = fields
+            .take("initial_device_display_name")
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .replace(char::is_control, " ")
+            .trim()
+            .chars()
+            .take(MAX_DEVICE_NAME_LENGTH)
+            .collect();
+        Ok(Self { id, name: Some(name).filter(|name| !name.is_empty()) })
+    }
+
+    /// Returns the device, with an id of ten uppercase letters made from random bytes if none is
+    /// requested.
+    pub fn into_device(self, random_bytes: [u8; 10]) -> Device {
+        let random_id = || random_bytes.map(|byte| char::from(b'A' + byte % 26)).iter().collect();
+        Device { id: self.id.unwrap_or_else(random_id), name: self.name }
     }
 }
+
+impl Device {
+    /// Returns the id, which is unique among an account's devices.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the display name, such as "Element on Pixel".
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+}
+
+/// The body of `POST login`.
+#[derive(Debug, Clone)]
+pub struct LoginRequest {
+    /// A localpart or a complete user id.
+    pub user: String,
+    /// The password in clear text, to be verified.
+    pub password: Secret,
+    pub device: RequestedDevice,
+}
+
+/// The reason a login request is rejected.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoginError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("this server supports only the login type m.login.password")]
+    UnsupportedLoginType,
+    #[error("this server supports only the identifier type m.id.user")]
+    UnsupportedIdentifierType,
+}
+
+impl LoginRequest {
+    /// Parses the body. The deprecated `user` field is accepted instead of `identifier`.
+    pub fn parse(body: &[u8]) -> Result<Self, LoginError> {
+        let mut fields = Fields::parse(body)?;
+        if fields.require_string("type")? != LOGIN_PASSWORD {
+            return Err(LoginError::UnsupportedLoginType);
+        }
+        let user = match fields.take("identifier") {
+            Some(identifier) => {
+                let mut identifier = Fields::new(identifier, Location::Field("identifier"))?;
+                if identifier.require_string("type")? != "m.id.user" {
+                    return Err(LoginError::UnsupportedIdentifierType);
+                }
+                identifier.require_string("user")?
+            }
+            None => fields
+                .take_string("user")?
+                .ok_or_else(|| JsonError::MissingField("identifier".to_owned()))?,
+        };
+        let password = Secret::new(fields.require_string("password")?);
+        Ok(Self { user, password, device: RequestedDevice::from_fields(&mut fields)? })
+    }
+}
+
+/// The body of `POST register`.
+#[derive(Debug, Clone)]
+pub struct RegisterRequest {
+    /// The kind of client that registers the account.
+    pub kind: RegistrationType,
+    /// Requested localpart; generated by the server if absent.
+    pub username: Option<String>,
+    pub password: Option<Secret>,
+    /// Progress of the user-interactive authentication.
+    pub stage: RegistrationStage,
+    /// The device that is signed in with the new account.
+    pub device: RequestedDevice,
+    /// True if the account is created without issuing a token.
+    pub inhibit_login: bool,
+}
+
+/// The kind of client that registers an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegistrationType {
+    /// A person, with user-interactive authentication.
+    Interactive,
+    /// An application service, with its token: [`LOGIN_APPLICATION_SERVICE`].
+    ApplicationService,
+}
+
+/// Progress of user-interactive authentication during a registration. No session is stored, because
+/// the only stage requires nothing from the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegistrationStage {
+    /// The client has not completed a stage yet.
+    NotStarted,
+    Completed,
+    /// The client claims to have completed a stage that the server does not offer.
+    Unknown,
+}
+
+impl RegisterRequest {
+    pub fn parse(body: &[u8]) -> Result<Self, JsonError> {
+        let mut fields = Fields::parse(body)?;
+        // Old clients send other types, which have no meaning here.
+        let kind = match fields.take("type") {
+            Some(login_type) if login_type == LOGIN_APPLICATION_SERVICE => {
+                RegistrationType::ApplicationService
+            }
+            _ => RegistrationType::Interactive,
+        };
+        let stage = match fields.take("auth") {
+            None => RegistrationStage::NotStarted,
+            Some(auth) => match Fields::new(auth, Location::Field("auth"))?.take_string("type")? {
+                Some(stage) if stage == STAGE_DUMMY => RegistrationStage::Completed,
+                Some(_) => RegistrationStage::Unknown,
+                None => RegistrationStage::NotStarted,
+            },
+        };
+        Ok(Self {
+            kind,
+            username: fields.take_string("username")?,
+            password: fields.take_string("password")?.map(Secret::new),
+            stage,
+            device: RequestedDevice::from_fields(&mut fields)?,
+            inhibit_login: fields.take_bool("inhibit_login")?.unwrap_or(false),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
