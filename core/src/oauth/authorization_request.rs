@@ -6,8 +6,7 @@ use super::client::GrantType;
 use super::error::OAuthError;
 use super::grant::Grant;
 use super::issuer_policy::IssuerPolicy;
-use super::parameter::{MAX_STATE_LENGTH, Parameter};
-use super::parameters::Parameters;
+use super::parameters::{MAX_STATE_LENGTH, Parameter, Parameters};
 use super::pkce;
 use super::scope::{Scope, Scopes};
 use crate::account::Role;
@@ -188,7 +187,9 @@ impl RequestedGrant {
         parameters: Parameters<'_>,
         app: &App,
     ) -> Result<Self, OAuthError> {
-        check_response_type(parameters)?;
+        if parameters.required(Parameter::ResponseType)? != "code" {
+            return Err(OAuthError::UnsupportedResponseType);
+        }
         parse_response_mode(parameters)?;
         app.properties.check_grant_type(GrantType::AuthorizationCode)?;
         let scopes = app.resolve_scopes(policy, parameters.optional(Parameter::Scope)?)?;
@@ -212,13 +213,6 @@ impl RequestedGrant {
             return Err(OAuthError::Missing(Parameter::CodeChallenge));
         }
         Ok(Self { scopes, challenge })
-    }
-}
-
-fn check_response_type(parameters: Parameters<'_>) -> Result<(), OAuthError> {
-    match parameters.required(Parameter::ResponseType)? {
-        "code" => Ok(()),
-        _ => Err(OAuthError::UnsupportedResponseType),
     }
 }
 

@@ -7,11 +7,10 @@ use jiff::Timestamp;
 use strum::{Display, IntoStaticStr};
 
 use super::client::ClientProperties;
-use super::client_secret::ClientSecrets;
+use super::client::ClientSecrets;
 use super::error::OAuthError;
 use super::issuer_policy::IssuerPolicy;
-use super::parameter::Parameter;
-use super::parameters::Parameters;
+use super::parameters::{Parameter, Parameters};
 use crate::percent::decode_lenient;
 use crate::secret::{Secret, SplitToken};
 

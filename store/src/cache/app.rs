@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use belfry_core::oauth::app::App;
+use belfry_core::oauth::client::ClientSecrets;
 use belfry_core::oauth::client::Registrar;
-use belfry_core::oauth::client_secret::ClientSecrets;
 use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, GrantType};
-use belfry_core::oauth::client_secret::{ClientSecrets, PreviousSecret};
+use belfry_core::oauth::client::{ClientSecrets, PreviousSecret};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, SplitToken};
 use belfry_runtime::random;

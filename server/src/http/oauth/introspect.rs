@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use belfry_core::oauth::introspection_and_revocation::{ClientTokenRequest, can_introspect};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameters::Parameters;
+use belfry_core::oauth::token_request::{ClientTokenRequest, can_introspect};
 use belfry_core::secret::SplitToken;
 use belfry_runtime::log_throttled;
 use jiff::Timestamp;

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::error::OAuthError;
-use belfry_core::oauth::introspection_and_revocation::ClientTokenRequest;
 use belfry_core::oauth::parameters::Parameters;
+use belfry_core::oauth::token_request::ClientTokenRequest;
 use belfry_core::secret::SplitToken;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Conformance cases for apps.
 
+use belfry_core::oauth::client::PreviousSecret;
 use belfry_core::oauth::client::{AuthMethod, ClientProperties, GrantType, Issuer, Registrar};
-use belfry_core::oauth::client_secret::PreviousSecret;
 use belfry_core::oauth::grant::CodeGrant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_store::test::any_events;
