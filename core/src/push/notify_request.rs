@@ -85,17 +85,16 @@ impl NotificationRequest {
         let account = AccountName::parse(&fields.require_string("account")?)?;
         let notification_type = fields.require_string("type")?;
         if !NOTIFICATION_TYPES.contains(&&*notification_type) {
-            let expected = "a notification type of Mastodon, such as mention or follow";
-            return Err(RuleError::InvalidValue { field: "type", expected });
+            let requirement = "be a notification type of Mastodon, such as mention or follow";
+            return Err(RuleError::invalid_value("type", requirement));
         }
-        let id = parse_id(&fields.require_string("id")?).ok_or(RuleError::InvalidValue {
-            field: "id",
-            expected: "a decimal number below 9223372036854775808",
+        let id = parse_id(&fields.require_string("id")?).ok_or_else(|| {
+            RuleError::invalid_value("id", "be a decimal number below 9223372036854775808")
         })?;
         let icon = fields.take_string("icon")?.unwrap_or_default();
         if icon.len() > MAX_ICON_BYTES {
-            let expected = "a URL of at most 2048 bytes";
-            return Err(RuleError::InvalidValue { field: "icon", expected });
+            let requirement = "be a URL of at most 2048 bytes";
+            return Err(RuleError::invalid_value("icon", requirement));
         }
         let title = truncate(&fields.require_string("title")?, MAX_TEXT_LENGTH);
         let body = truncate(&fields.take_string("body")?.unwrap_or_default(), MAX_TEXT_LENGTH);
@@ -106,9 +105,7 @@ impl NotificationRequest {
             ttl: take_ttl(&mut fields)?,
         })
     }
-}
 
-impl NotificationRequest {
     /// Returns the request that finds out whether the user's rules silence everything, such as the
     /// master switch, a pause or quiet hours. A notification of the type `mention` is evaluated as
     /// a mention, so quiet hours that exempt mentions do not silence it.
@@ -122,8 +119,8 @@ impl AccountName {
         if text.starts_with('@') {
             return Ok(Self::UserId(text.to_owned()));
         }
-        let expected = "a user id such as @alice:example.org, or the id of an account";
-        let id = parse_id(text).ok_or(RuleError::InvalidValue { field: "account", expected })?;
+        let requirement = "be a user id such as @alice:example.org, or the id of an account";
+        let id = parse_id(text).ok_or_else(|| RuleError::invalid_value("account", requirement))?;
         Ok(Self::Id(id))
     }
 }
@@ -146,18 +143,18 @@ fn read_event(event: &Event) -> Result<EventMessage, RuleError> {
         expected: "a string",
     })?;
     if !(1..=MAX_ID_BYTES).contains(&event_id.len()) {
-        let expected = "1 to 255 bytes long";
-        return Err(RuleError::InvalidValue { field: "event.event_id", expected });
+        let requirement = "be 1 to 255 bytes long";
+        return Err(RuleError::invalid_value("event.event_id", requirement));
     }
     let room_id = text_of("room_id");
     if room_id.as_ref().is_some_and(|room_id| room_id.len() > MAX_ID_BYTES) {
-        let expected = "at most 255 bytes long";
-        return Err(RuleError::InvalidValue { field: "event.room_id", expected });
+        let requirement = "be at most 255 bytes long";
+        return Err(RuleError::invalid_value("event.room_id", requirement));
     }
     let content = members.get("content").cloned();
     if content.as_ref().is_some_and(|content| json::to_bytes(content).len() > MAX_CONTENT_BYTES) {
-        let expected = "at most 65536 bytes long, as in Matrix";
-        return Err(RuleError::InvalidValue { field: "event.content", expected });
+        let requirement = "be at most 65536 bytes long, as in Matrix";
+        return Err(RuleError::invalid_value("event.content", requirement));
     }
     Ok(EventMessage {
         event_id: event_id.to_owned(),
@@ -195,8 +192,8 @@ fn take_ttl(fields: &mut Fields) -> Result<Duration, RuleError> {
     let milliseconds = fields.take_as("ttl_ms", "a whole number of milliseconds")?;
     let ttl = milliseconds.map_or(DEFAULT_TTL, Duration::from_millis);
     if ttl > MAX_TTL {
-        let expected = "at most 604800000 (7 days)";
-        return Err(RuleError::InvalidValue { field: "ttl_ms", expected });
+        let requirement = "be at most 604800000 (7 days)";
+        return Err(RuleError::invalid_value("ttl_ms", requirement));
     }
     Ok(ttl)
 }

@@ -64,7 +64,11 @@ impl Action {
                 "dont_notify" => Self::DontNotify,
                 "coalesce" => Self::Coalesce,
                 "set_tweak" => Self::BareSetTweak,
-                _ => return Err(RuleError::UnknownAction(location.to_string())),
+                _ => {
+                    let requirement =
+                        "be notify, dont_notify, coalesce, set_tweak, or an object with set_tweak";
+                    return Err(RuleError::invalid_value(location.to_string(), requirement));
+                }
             }),
             Value::Object(_) => {
                 let mut fields = Fields::new(value, location)?;

@@ -88,10 +88,12 @@ impl Scalar {
             Value::String(text) => Ok(Self::String(text)),
             Value::Bool(boolean) => Ok(Self::Boolean(boolean)),
             Value::Null => Ok(Self::Null),
-            Value::Number(number) => number
-                .as_i64()
-                .and_then(Self::from_integer)
-                .ok_or_else(|| RuleError::InvalidNumber(fields.path("value"))),
+            Value::Number(number) => {
+                number.as_i64().and_then(Self::from_integer).ok_or_else(|| {
+                    let requirement = "be an integer from -9007199254740991 to 9007199254740991";
+                    RuleError::invalid_value(fields.path("value"), requirement)
+                })
+            }
             Value::Array(_) | Value::Object(_) => {
                 Err(fields.wrong_type("value", "a string, an integer, a boolean or null").into())
             }
@@ -130,7 +132,8 @@ impl Condition {
                 let is = fields.require_string("is")?;
                 // Stored as text, so that it is returned as it was sent.
                 if MemberCountRange::parse(&is).is_none() {
-                    return Err(RuleError::InvalidMemberCount(fields.path("is")));
+                    let requirement = "be a number, optionally preceded by ==, <, >, <= or >=";
+                    return Err(RuleError::invalid_value(fields.path("is"), requirement));
                 }
                 ConditionKind::RoomMemberCount { is }
             }

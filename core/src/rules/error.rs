@@ -11,30 +11,9 @@ use crate::matrix::MatrixErrorCode;
 pub enum RuleError {
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// Contains the field path.
-    #[error("{0} must be notify, dont_notify, coalesce, set_tweak, or an object with set_tweak")]
-    UnknownAction(String),
-    /// Contains the field path.
-    #[error("{0} must be a number, optionally preceded by ==, <, >, <= or >=")]
-    InvalidMemberCount(String),
-    /// The value is not an integer that all JSON parsers represent exactly. Contains the field
-    /// path.
-    #[error("{0} must be an integer from -9007199254740991 to 9007199254740991")]
-    InvalidNumber(String),
-    /// Contains the field path.
-    #[error("{0} must be the name of a time zone, such as Europe/Berlin")]
-    UnknownTimeZone(String),
-    #[error("{path} must have 1 to {max} intervals")]
-    IntervalCount { path: String, max: usize },
-    /// Contains the field path.
-    #[error("{0} must be a time from 00:00 to 23:59")]
-    InvalidTimeOfDay(String),
-    /// Contains the field path.
-    #[error("{0} must not start after its end; use two intervals for a time over midnight")]
-    ReversedTimeRange(String),
-    /// Contains the field path.
-    #[error("{0} must have days from 1 (Monday) to 7 (Sunday, also 0)")]
-    InvalidDays(String),
+    /// A field, named by its path, has a value that its `requirement` excludes.
+    #[error("{field} must {requirement}")]
+    InvalidValue { field: String, requirement: &'static str },
     #[error("until must be from 0 to 9007199254740991 (Unix time in milliseconds)")]
     ExpiryRange,
     #[error(
@@ -74,8 +53,6 @@ pub enum RuleError {
     DuplicateRule,
     #[error(transparent)]
     Scope(#[from] UnknownScope),
-    #[error("{field} must be {expected}")]
-    InvalidValue { field: &'static str, expected: &'static str },
     /// Rejected, because the rest of the body may have a different meaning without the field.
     #[error("unknown field `{path}`; known fields: {known_fields}")]
     UnknownField { path: String, known_fields: &'static str },
@@ -93,6 +70,10 @@ pub(super) fn truncate_name(name: &str) -> &str {
 }
 
 impl RuleError {
+    pub(crate) fn invalid_value(field: impl Into<String>, requirement: &'static str) -> Self {
+        Self::InvalidValue { field: field.into(), requirement }
+    }
+
     pub(super) fn unknown_field(path: &str, known_fields: &'static str) -> Self {
         Self::UnknownField { path: truncate_name(path).to_owned(), known_fields }
     }
@@ -111,15 +92,7 @@ impl RuleError {
             Self::Json(error) => error.into(),
             Self::AtPath { error, .. } => error.code(),
             Self::UnknownField { .. } => MatrixErrorCode::BadJson,
-            Self::UnknownAction(_)
-            | Self::InvalidMemberCount(_)
-            | Self::InvalidNumber(_)
-            | Self::UnknownTimeZone(_)
-            | Self::IntervalCount { .. }
-            | Self::InvalidTimeOfDay(_)
-            | Self::ReversedTimeRange(_)
-            | Self::InvalidDays(_)
-            | Self::ExpiryRange
+            Self::ExpiryRange
             | Self::PastExpiry { .. }
             | Self::ExpiryOfUserRule(_)
             | Self::Id(_)

@@ -20,8 +20,8 @@ pub(super) use self::condition::{
 pub(super) use self::tests::generate;
 use super::event::Event;
 use super::{
-    Action, Condition, Effect, Rule, RuleDocument, RuleKind, RuleRef, RuleScope, TweakValue,
-    builtin,
+    Action, Condition, ConditionKind, Effect, Rule, RuleDocument, RuleKind, RuleRef, RuleScope,
+    TweakValue, builtin,
 };
 use crate::json;
 
@@ -103,14 +103,16 @@ pub(super) struct CompiledRule {
 }
 
 impl CompiledRule {
-    pub(super) fn new(kind: RuleKind, rule: &Rule, conditions: &[Condition]) -> Self {
-        let compile = |condition: &Condition| CompiledCondition::new(&condition.kind);
-        Self::with_conditions(kind, rule, conditions.iter().map(compile).collect())
-    }
-
-    fn with_conditions(kind: RuleKind, rule: &Rule, conditions: Box<[CompiledCondition]>) -> Self {
+    /// Compiles a rule, given its effective conditions and the function that compiles each.
+    pub(super) fn new(
+        kind: RuleKind,
+        rule: &Rule,
+        conditions: &[Condition],
+        compile: impl Fn(&ConditionKind) -> CompiledCondition,
+    ) -> Self {
         let rule_id = rule.rule_id.as_str().into();
         let actions = rule.actions.as_slice().into();
+        let conditions = conditions.iter().map(|condition| compile(&condition.kind)).collect();
         Self { kind, rule_id, actions, conditions }
     }
 
@@ -153,10 +155,9 @@ pub(super) fn split_scopes<'d>(
 pub(super) static BUILTIN_RULES: LazyLock<Vec<BuiltinRule>> = LazyLock::new(|| {
     let compile = |(kind, rule): (RuleKind, &Rule)| {
         let conditions = effective_conditions(kind, rule);
-        let compiled_conditions =
-            conditions.iter().map(|condition| CompiledCondition::for_builtin(&condition.kind));
+        let compile = CompiledCondition::for_builtin;
         BuiltinRule {
-            compiled_rule: CompiledRule::with_conditions(kind, rule, compiled_conditions.collect()),
+            compiled_rule: CompiledRule::new(kind, rule, &conditions, compile),
             is_enabled_by_default: rule.enabled,
             is_legacy_mention: builtin::LEGACY_MENTION_RULES.contains(&rule.rule_id.as_str()),
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::body::{reject_unknown_fields, take_actions, take_until};
 use super::error::truncate_name;
-use super::export::EXPORT_VERSION;
+use super::response::EXPORT_VERSION;
 use super::{
     NewRule, NewRuleLimits, Rule, RuleDocument, RuleError, RuleId, RuleKind, RulePatch, RuleScope,
     Ruleset, id,
@@ -57,7 +57,7 @@ fn read_scopes(
     limits: NewRuleLimits,
 ) -> Result<Vec<RuleDocument>, RuleError> {
     if members.remove("version").is_some_and(|version| version != EXPORT_VERSION) {
-        let error = RuleError::InvalidValue { field: "version", expected: "the string \"1\"" };
+        let error = RuleError::invalid_value("version", "be the string \"1\"");
         return Err(error.at_path(path));
     }
     members.remove("exported_ts");
@@ -167,8 +167,8 @@ fn patch_builtin(document: &mut RuleDocument, kind: RuleKind, id: String, attrib
 /// rule or has the same definition, so that an export is imported without loss.
 fn read_patch(id: &str, change: Value) -> Result<RulePatch, RuleError> {
     if !RuleId::is_reserved(id) {
-        let expected = "that of a built-in rule, which begins with a dot";
-        return Err(RuleError::InvalidValue { field: "the id", expected });
+        let requirement = "be that of a built-in rule, which begins with a dot";
+        return Err(RuleError::invalid_value("the id", requirement));
     }
     id::validate(id)?;
     let mut fields = Fields::new(change, Location::Part("the change"))?;

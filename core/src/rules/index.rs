@@ -62,7 +62,8 @@ impl IndexedRules {
                     continue;
                 }
                 keys.push(IndexKey::for_rule(&conditions).unwrap_or(IndexKey::ALWAYS));
-                let compiled_rule = CompiledRule::new(kind, rule, &conditions);
+                let compile = CompiledCondition::new;
+                let compiled_rule = CompiledRule::new(kind, rule, &conditions, compile);
                 rules.push(IndexedRule { scope: document.scope().clone(), compiled_rule });
             }
         }

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::search::Boundary;
 use super::*;
 
 fn matches_whole(glob: &str, text: &str) -> bool {

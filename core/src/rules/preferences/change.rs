@@ -201,7 +201,7 @@ fn set_keyword(
     let before = neighbour_id(next_rule);
     let after = neighbour_id(previous_rule);
     let position = RulePosition { before: before.as_deref(), after: after.as_deref() };
-    put_rule_at(document, RuleKind::Content, (new_id, new_rule), position, limits)
+    put_rule(document, RuleKind::Content, (new_id, new_rule), position, limits)
 }
 
 fn is_silent(rule: &Rule) -> bool {
@@ -266,7 +266,8 @@ fn set_subject(
     };
     let actions = with_effect(current_actions, effect);
     let until = until.map(RuleExpiry::from_timestamp);
-    put_rule(document, kind, (id.parse()?, Rule { actions, until, ..current_rule }), limits)?;
+    let rule = Rule { actions, until, ..current_rule };
+    put_rule(document, kind, (id.parse()?, rule), RulePosition::default(), limits)?;
     // An override rule would still silence the room, because it precedes the room rule.
     remove_override_mutes(document, subject)
 }
@@ -288,17 +289,8 @@ fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
     setting.enabled && !setting.includes_mentions && has_effect && has_expiry
 }
 
-/// Stores a rule at its default position and enables it.
+/// Stores a rule and enables it.
 fn put_rule(
-    document: &mut RuleDocument,
-    kind: RuleKind,
-    (id, rule): (RuleId, Rule),
-    limits: NewRuleLimits,
-) -> Result<(), RuleError> {
-    put_rule_at(document, kind, (id, rule), RulePosition::default(), limits)
-}
-
-fn put_rule_at(
     document: &mut RuleDocument,
     kind: RuleKind,
     (id, rule): (RuleId, Rule),

@@ -102,7 +102,7 @@ impl QuietHours {
         if days.is_empty() {
             return Err(PreferenceError::QuietDaysMissing);
         }
-        let time = |name| value(name).parse().map_err(|_| PreferenceError::QuietTimeInvalid);
+        let time = |name| TimeOfDay::parse(value(name)).ok_or(PreferenceError::QuietTimeInvalid);
         let start = time("from")?;
         let end = time("to")?;
         let time_zone = value("timezone");

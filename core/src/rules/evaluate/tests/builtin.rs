@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    ALICE, BUILTIN_RULES, CompiledRule, ConditionContext, Event, MASTER_INDEX, Member, Scenario,
-    UserNames, document_in_scope, effective_conditions, matching_rule_id, message, parse_room,
+    ALICE, BUILTIN_RULES, CompiledCondition, CompiledRule, ConditionContext, Event, MASTER_INDEX,
+    Member, Scenario, UserNames, document_in_scope, effective_conditions, matching_rule_id,
+    message, parse_room,
 };
 use crate::rules::User;
 use crate::rules::work::UserWorkBudget;
@@ -142,8 +143,9 @@ fn shared_builtin_rules_match_like_copies_made_for_the_user() {
     let rules = crate::rules::builtin::all().iter().zip(BUILTIN_RULES.iter());
     for ((kind, rule), shared_rule) in rules {
         let personal_copy = crate::rules::builtin::replace_placeholders(rule, user);
+        let conditions = effective_conditions(kind, &personal_copy);
         let personal_rule =
-            CompiledRule::new(kind, &personal_copy, &effective_conditions(kind, &personal_copy));
+            CompiledRule::new(kind, &personal_copy, &conditions, CompiledCondition::new);
         for event in &events {
             let now = Timestamp::UNIX_EPOCH;
             let work = &UserWorkBudget::unlimited();
