@@ -143,9 +143,7 @@ impl NewAuditEvent {
     pub fn for_server(at: Timestamp, kind: AuditKind) -> Self {
         Self { origin: AuditOrigin::Server, ..Self::for_command(at, kind) }
     }
-}
 
-impl NewAuditEvent {
     /// Returns the subject per which events of this kind are counted in each hour, next to the
     /// account and the app of the change; `None` if each event is stored. Changes of devices are
     /// counted, because a client can repeat them without limit.

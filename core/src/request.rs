@@ -1,6 +1,7 @@
 //! The ids of a request in logs: its request id and its trace id.
 
 use std::fmt;
+use std::io::Write as _;
 
 use serde::{Serialize, Serializer};
 
@@ -27,7 +28,9 @@ impl RequestId {
 
     /// Creates an id of 32 hexadecimal digits from random bytes.
     pub fn new(random_bytes: [u8; 16]) -> Self {
-        Self::from_safe_text(&to_hex(random_bytes))
+        let mut digits = [0; 32];
+        write!(&mut digits[..], "{:032x}", u128::from_be_bytes(random_bytes)).expect("32 digits");
+        Self::from_safe_text(&digits)
     }
 
     fn from_safe_text(text: &[u8]) -> Self {
@@ -94,16 +97,6 @@ impl Serialize for TraceId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
-}
-
-fn to_hex(bytes: [u8; 16]) -> [u8; 32] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut digits = [0; 32];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 15)];
-    }
-    digits
 }
 
 /// Parses exactly `digit_count` lower-case hexadecimal digits.

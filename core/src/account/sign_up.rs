@@ -78,8 +78,25 @@ impl SignUp {
         is_exclusive: impl FnOnce(&str) -> bool,
     ) -> Result<NewAccount, ValidationErrors<InvalidField>> {
         let Self { username: name, email, password, agreement } = self;
+        let mut errors = Vec::new();
+        let mut record_result = |field, result: Result<(), FieldError>| {
+            if let Err(error) = result {
+                errors.push(InvalidField { field, error });
+            }
+        };
+        record_result(Field::Username, check_sign_up_name(&name));
+        record_result(Field::Email, email.as_deref().map_or(Ok(()), check_email));
+        let identifiers = iter::once(&*name).chain(email.as_deref());
+        record_result(Field::Password, check_password(&password, identifiers));
         let is_accepted = matches!(agreement.as_str(), "true" | "1");
-        NewAccount { name, email, password }.validate(is_accepted, is_exclusive)
+        record_result(
+            Field::Agreement,
+            if is_accepted { Ok(()) } else { Err(FieldError::NotAccepted) },
+        );
+        if errors.is_empty() && is_exclusive(&name) {
+            errors.push(InvalidField { field: Field::Username, error: FieldError::Reserved });
+        }
+        ValidationErrors::ok_if_empty(errors, NewAccount { name, email, password })
     }
 }
 
@@ -93,31 +110,6 @@ pub struct NewAccount {
 }
 
 impl NewAccount {
-    fn validate(
-        self,
-        is_accepted: bool,
-        is_exclusive: impl FnOnce(&str) -> bool,
-    ) -> Result<Self, ValidationErrors<InvalidField>> {
-        let mut errors = Vec::new();
-        let mut record_result = |field, result: Result<(), FieldError>| {
-            if let Err(error) = result {
-                errors.push(InvalidField { field, error });
-            }
-        };
-        record_result(Field::Username, check_sign_up_name(&self.name));
-        record_result(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
-        let identifiers = iter::once(&*self.name).chain(self.email.as_deref());
-        record_result(Field::Password, check_password(&self.password, identifiers));
-        record_result(
-            Field::Agreement,
-            if is_accepted { Ok(()) } else { Err(FieldError::NotAccepted) },
-        );
-        if errors.is_empty() && is_exclusive(&self.name) {
-            errors.push(InvalidField { field: Field::Username, error: FieldError::Reserved });
-        }
-        ValidationErrors::ok_if_empty(errors, self)
-    }
-
     /// Returns the name, e-mail address and password.
     pub fn into_parts(self) -> (String, Option<String>, Secret) {
         (self.name, self.email, self.password)

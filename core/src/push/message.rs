@@ -227,7 +227,7 @@ impl Message {
 }
 
 /// The fields of a notification in Matrix's push gateway API that describe the event.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct EventFields<'a> {
     event_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -390,13 +390,7 @@ impl EventMessage {
         EventFields {
             event_id: &self.event_id,
             room_id: self.room_id.as_deref(),
-            event_type: None,
-            sender: None,
-            sender_display_name: None,
-            room_name: None,
-            user_is_target: None,
-            prio: None,
-            content: None,
+            ..EventFields::default()
         }
     }
 }
