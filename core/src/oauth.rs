@@ -3,14 +3,12 @@
 pub mod app;
 pub mod authorization_request;
 pub mod authorization_response;
-pub mod bearer;
 pub mod client;
 pub mod client_auth;
 pub mod consent;
 pub mod error;
 pub mod grant;
 pub mod issuer_policy;
-pub mod metadata;
 pub mod parameters;
 pub mod pkce;
 pub mod redirect;

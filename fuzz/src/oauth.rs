@@ -14,12 +14,12 @@ use belfry_core::matrix::{LoginRequest, RegisterRequest};
 use belfry_core::oauth::app::{App, AppDetails, AppRegistration};
 use belfry_core::oauth::authorization_request::AuthorizationRequest;
 use belfry_core::oauth::authorization_response::{Delivery, ResponseMode, ResponseTarget};
-use belfry_core::oauth::bearer;
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::parameters::{Parameter, Parameters};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::token;
 use belfry_core::oauth::token_request::ClientTokenRequest;
 use belfry_core::oauth::token_request::TokenRequest;
 use belfry_core::secret::Secret;
@@ -54,7 +54,7 @@ pub fn check_input(input: &[u8]) {
 fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
     let parameters = Parameters::new(pairs);
     let tokens = pairs.iter().filter(|(name, _)| name == "access_token");
-    let _ = bearer::extract_token([header], tokens.map(|(_, token)| token.as_str()));
+    let _ = token::extract_token([header], tokens.map(|(_, token)| token.as_str()));
     let _ = TokenRequest::parse(&MASTODON, Some(header), parameters);
     let _ = ClientTokenRequest::parse(Some(header), parameters);
     let _ = SignUp::from_pairs(pairs).validate(|_| false);

@@ -12,7 +12,7 @@ use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep, 
 use belfry_core::oauth::authorization_response::Delivery;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, CodeGrant};
-use belfry_core::oauth::metadata::issuer;
+use belfry_core::oauth::issuer_policy::issuer;
 use belfry_core::oauth::parameters::{Parameter, Parameters};
 use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{Secret, SplitToken};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
-use belfry_core::oauth::bearer::{self, MultipleTokens};
 use belfry_core::oauth::token::Token;
+use belfry_core::oauth::token::{self, MultipleTokens};
 use belfry_core::percent;
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use belfry_store::StoredToken;
@@ -202,7 +202,7 @@ fn extract_token(
     let authorization = headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes);
     let query = percent::parse_query(query.unwrap_or_default()).unwrap_or_default();
     let parameters = query.iter().filter(|(name, _)| name == "access_token");
-    bearer::extract_token(authorization, parameters.map(|(_, value)| value.as_str()))
+    token::extract_token(authorization, parameters.map(|(_, value)| value.as_str()))
 }
 
 pub(crate) async fn look_up_token(state: &AppState, secret: HashedSecret) -> Credential {

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use belfry_core::oauth::metadata::issuer;
+use belfry_core::oauth::issuer_policy::issuer;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{ClientTokenRequest, can_introspect};
 use belfry_core::secret::SplitToken;

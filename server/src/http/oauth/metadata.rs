@@ -1,7 +1,7 @@
 //! `GET /.well-known/oauth-authorization-server`: the server's metadata (RFC 8414).
 
 use axum::routing::MethodRouter;
-use belfry_core::oauth::metadata::metadata_document;
+use belfry_core::oauth::issuer_policy::metadata_document;
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;

@@ -1,7 +1,7 @@
 //! `GET|POST /oauth/userinfo`: the user of a token.
 
 use axum::extract::State;
-use belfry_core::oauth::metadata::issuer;
+use belfry_core::oauth::issuer_policy::issuer;
 use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
