@@ -3,11 +3,10 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::evaluate::{Member, PushEvaluation, Room, RuleName};
+use super::evaluate::{Member, Room, RuleName};
 use super::event::Event;
-use super::index::{IndexedRules, Members};
+use super::explain::EffectiveRules;
 use super::preferences::Switch;
-use super::work::RequestWorkBudget;
 use super::{Effect, ProfileTag, Rule, RuleDocument, RuleKind, builtin};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,7 +49,7 @@ impl TrialMessage {
     /// whole room, and the user has no display name.
     pub fn evaluate<'d>(
         &self,
-        user_id: &str,
+        user_id: &'d str,
         documents: impl IntoIterator<Item = &'d RuleDocument> + Clone,
         now: Timestamp,
     ) -> TrialResult {
@@ -62,21 +61,18 @@ impl TrialMessage {
         let room = Room { member_count, ..Room::default() };
         let profile_tag = self.profile_tag.as_ref().map(ProfileTag::as_str);
         let member = Member { profile_tag, ..Member::default() };
-        let rules = IndexedRules::new(documents.clone());
-        // The second result is that of the unchanged built-in rules.
-        let members = Members::new([(user_id, member, Some(&rules)), (user_id, member, None)]);
-        let mut budget = RequestWorkBudget::default();
-        let results = members.evaluate(&event, &room, now, &mut budget);
-        let evaluate = |position| results.get(position).unwrap_or(PushEvaluation::NO_RULE);
-        let (evaluation, default_evaluation) = (evaluate(0), evaluate(1));
-        let reason = match (evaluation.rule, default_evaluation.rule) {
+        let rules = EffectiveRules::new(user_id, documents.clone());
+        let unchanged_builtin_rules = EffectiveRules::new(user_id, []);
+        let [explanation, default_explanation] = [&rules, &unchanged_builtin_rules]
+            .map(|rules| rules.explain(&event, &room, member, now));
+        let reason = match (explanation.evaluation.rule, default_explanation.evaluation.rule) {
             _ if event.sender() == Some(user_id) => TrialReason::OwnMessage,
             (Some(name), _) => TrialReason::from_rule(name, documents),
             (None, Some(name)) => TrialReason::from_rule(name, []),
             (None, None) => TrialReason::NoRule,
         };
-        let exceeds_work_budget = budget.users_over_budget > 0;
-        TrialResult { effect: evaluation.effect(), reason, exceeds_work_budget }
+        let exceeds_work_budget = explanation.exceeds_work_budget();
+        TrialResult { effect: explanation.evaluation.effect(), reason, exceeds_work_budget }
     }
 }
 
