@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::receiver::Pusher;
 use crate::json;
-use crate::rules::evaluate::{PushEvaluation, collect_tweaks};
+use crate::rules::collect_tweaks;
+use crate::rules::evaluate::PushEvaluation;
 
 /// Maximum size of a Web Push body before encryption, in bytes. The encrypted message has at most
 /// 4,096.

@@ -18,6 +18,7 @@ pub(super) use self::condition::{
 };
 #[cfg(test)]
 pub(super) use self::tests::generate;
+use super::action::collect_tweaks;
 use super::event::Event;
 use super::{
     Action, Condition, ConditionKind, Effect, Rule, RuleDocument, RuleKind, RuleRef, RuleScope,
@@ -331,25 +332,5 @@ impl Serialize for PushEvaluation<'_> {
         object.serialize_field("actions", &self.actions().collect::<Vec<_>>())?;
         object.serialize_field("tweaks", &self.tweaks())?;
         object.end()
-    }
-}
-
-pub(crate) fn collect_tweaks<'a>(
-    actions: impl Iterator<Item = &'a Action>,
-) -> BTreeMap<&'a str, TweakValue> {
-    let read_tweak = |action: &'a Action| match action {
-        Action::SetTweak { name, value, .. } => {
-            Some((name.as_str(), value.clone().unwrap_or_else(|| default_tweak_value(name))))
-        }
-        _ => None,
-    };
-    actions.filter_map(read_tweak).collect()
-}
-
-/// Returns the value of a tweak that is set without one.
-fn default_tweak_value(name: &str) -> TweakValue {
-    match name {
-        "sound" => TweakValue::String("default".to_owned()),
-        _ => TweakValue::Boolean(true),
     }
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::evaluate::{RuleName, collect_tweaks};
+use super::action::collect_tweaks;
+use super::evaluate::RuleName;
 use super::index::RoomEvaluation;
 use super::{Action, RuleRef, TweakValue, builtin};
 use crate::json;

@@ -1,4 +1,4 @@
-//! The properties of an event that conditions can test.
+//! Events, and the paths to those of their properties that conditions can test.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use super::Scalar;
 use super::pattern::SearchText;
-use super::property_path::PropertyPath;
 
 /// A Matrix event, whose properties are tested by rule conditions.
 #[derive(Debug)]
@@ -112,5 +111,44 @@ fn is_scalar(value: &Value) -> bool {
         Value::String(_) | Value::Bool(_) | Value::Null => true,
         Value::Number(number) => number.as_i64().and_then(Scalar::from_integer).is_some(),
         Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+/// The path to a property: the names of the enclosing objects, then its own name.
+///
+/// In text the names are joined by dots. Within a name `\.` is a dot and `\\` a backslash; a
+/// backslash before any other character is literal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PropertyPath(Box<[Box<str>]>);
+
+impl PropertyPath {
+    /// Parses a dotted path. Every string is a valid path, because names may be empty.
+    pub fn parse(text: &str) -> Self {
+        let mut names = vec![String::new()];
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            if character == '.' {
+                names.push(String::new());
+                continue;
+            }
+            let escaped = match character {
+                '\\' => characters.next_if(|next| matches!(next, '.' | '\\')),
+                _ => None,
+            };
+            if let Some(name) = names.last_mut() {
+                name.push(escaped.unwrap_or(character));
+            }
+        }
+        Self(names.into_iter().map(String::into_boxed_str).collect())
+    }
+
+    /// Returns the allocated size in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.0) + self.0.iter().map(|name| name.len()).sum::<usize>()
+    }
+
+    /// Returns the names, outermost first.
+    pub fn names(&self) -> &[Box<str>] {
+        &self.0
     }
 }

@@ -6,10 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Member, Room};
-use crate::rules::event::{BODY_PATH, Event, excerpt};
-use crate::rules::member_count::MemberCountRange;
+use crate::rules::condition::MemberCountRange;
+use crate::rules::event::{BODY_PATH, Event, PropertyPath, excerpt};
 use crate::rules::pattern::{GlobPattern, lower};
-use crate::rules::property_path::PropertyPath;
 use crate::rules::time_and_day::Schedule;
 use crate::rules::work::UserWorkBudget;
 use crate::rules::{Condition, ConditionKind, Rule, RuleKind, Scalar, User, builtin};

@@ -167,3 +167,42 @@ fn ambiguous_or_invalid_events_are_rejected() {
         assert!(parse_event(json).is_none(), "{json}");
     }
 }
+
+#[test]
+fn a_path_is_split_at_unescaped_dots() {
+    for (text, names) in [
+        ("m", &["m"][..]),
+        ("m.foo", &["m", "foo"]),
+        ("m.foo.bar", &["m", "foo", "bar"]),
+        (r"m\.foo", &["m.foo"]),
+        (r"m\\.foo", &[r"m\", "foo"]),
+        (r"m\\\.foo", &[r"m\.foo"]),
+        (r"m\\\\.foo", &[r"m\\", "foo"]),
+        (r"m\foo", &[r"m\foo"]),
+        (r"m\\foo", &[r"m\foo"]),
+        (r"m\\\foo", &[r"m\\foo"]),
+        (r"m\\\\foo", &[r"m\\foo"]),
+        (r"m.foo\", &["m", r"foo\"]),
+        (r"m.foo\\", &["m", r"foo\"]),
+        (r"m.foo\.", &["m", "foo."]),
+        (r"m.foo\\.", &["m", r"foo\", ""]),
+        (r"m.foo\\\.", &["m", r"foo\."]),
+        (".m", &["", "m"]),
+        ("..m", &["", "", "m"]),
+        ("m.", &["m", ""]),
+        ("m..", &["m", "", ""]),
+        ("m..foo", &["m", "", "foo"]),
+        ("", &[""]),
+        (".", &["", ""]),
+        (r"content.m\.mentions.user_ids", &["content", "m.mentions", "user_ids"]),
+    ] {
+        let path = PropertyPath::parse(text);
+        assert!(path.names().iter().map(|name| &**name).eq(names.iter().copied()), "{path:?}");
+    }
+}
+
+#[test]
+fn a_redundant_escape_does_not_change_the_path() {
+    assert_eq!(PropertyPath::parse(r"a\b"), PropertyPath::parse(r"a\\b"));
+    assert_ne!(PropertyPath::parse(r"a\.b"), PropertyPath::parse("a.b"));
+}

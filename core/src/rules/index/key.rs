@@ -8,9 +8,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-use crate::rules::event::{BODY_PATH, Event};
+use crate::rules::event::{BODY_PATH, Event, PropertyPath};
 use crate::rules::pattern::{SearchText, is_word_byte, lower};
-use crate::rules::property_path::PropertyPath;
 use crate::rules::{Condition, ConditionKind};
 
 /// The hash of a part that an event must have for a rule to match.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::super::effect::with_effect;
+use super::super::action::with_effect;
 use super::super::pattern::lower;
 use super::super::{
     Effect, EnabledChange, NewRule, NewRuleLimits, Rule, RuleDocument, RuleError, RuleExpiry,

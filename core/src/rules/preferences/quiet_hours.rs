@@ -9,8 +9,8 @@ use super::super::time_and_day::{
     Schedule, TimeAndDay, TimeInterval, TimeOfDay, TimeRange, WeekdaySet, find_time_zone,
 };
 use super::super::{
-    Condition, ConditionKind, NewRule, NewRuleLimits, Rule, RuleDocument, RuleError, RuleId,
-    RuleKind, RulePosition,
+    Condition, ConditionKind, Effect, NewRule, NewRuleLimits, Rule, RuleDocument, RuleError,
+    RuleId, RuleKind, RulePosition,
 };
 use super::PreferenceError;
 use crate::form::{Pairs, last_value};
@@ -252,5 +252,20 @@ impl QuietPeriod {
                 schedule.includes(now).then_some(Self { level, until, is_own })
             })
         })
+    }
+}
+
+impl Rule {
+    /// Returns the time condition of a quiet hours rule: an override or underride rule that does
+    /// not notify and has no other condition.
+    pub fn quiet_hours(&self) -> Option<&TimeAndDay> {
+        match self.conditions.as_deref() {
+            Some([Condition { kind: ConditionKind::TimeAndDay(condition), .. }])
+                if Effect::from_actions(&self.actions) == Effect::Silent =>
+            {
+                Some(condition)
+            }
+            _ => None,
+        }
     }
 }
