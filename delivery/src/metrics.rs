@@ -1,14 +1,13 @@
 //! Delivery metrics.
 
-pub mod families;
-
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Histogram};
 use belfry_store::QueueStatus;
 use jiff::Timestamp;
+use smart_default::SmartDefault;
 
 /// Metrics of the attempts to send messages.
-#[derive(Debug)]
+#[derive(Debug, SmartDefault)]
 pub struct DeliveryMetrics {
     /// Attempts whose message the push service or gateway accepted.
     pub delivered: Counter,
@@ -23,21 +22,8 @@ pub struct DeliveryMetrics {
     /// Receivers that were deleted because their push service or gateway no longer accepts them.
     pub removed_receivers: Counter,
     /// Times from the acceptance of a message to its delivery.
+    #[default(Histogram::long_durations())]
     pub durations: Histogram,
-}
-
-impl Default for DeliveryMetrics {
-    fn default() -> Self {
-        Self {
-            delivered: Counter::default(),
-            retried: Counter::default(),
-            denied: Counter::default(),
-            dropped: Counter::default(),
-            receiver_gone: Counter::default(),
-            removed_receivers: Counter::default(),
-            durations: Histogram::long_durations(),
-        }
-    }
 }
 
 impl DeliveryMetrics {
@@ -55,5 +41,20 @@ impl DeliveryMetrics {
         attempts.value(&["receiver_gone"], self.receiver_gone.get());
         out.value(&families::DELIVERY_REMOVED_RECEIVERS, self.removed_receivers.get());
         out.histogram(&families::DELIVERY_DURATION, &self.durations);
+    }
+}
+
+pub mod families {
+    belfry_runtime::families! {
+        DELIVERY_ATTEMPTS = Counter "belfry_delivery_attempts_total" ["outcome"]
+            "Attempts to send a message to a receiver";
+        DELIVERY_REMOVED_RECEIVERS = Counter "belfry_delivery_removed_receivers_total" []
+            "Receivers deleted because their push service or gateway no longer accepts them";
+        DELIVERY_DURATION = Histogram "belfry_delivery_duration_seconds" []
+            "Time from the acceptance of a message to its delivery";
+        DELIVERY_WAITING = Gauge "belfry_deliveries_waiting" []
+            "Waiting deliveries of all nodes when they were last counted";
+        DELIVERY_OLDEST_WAITING = Gauge "belfry_delivery_oldest_waiting_timestamp_seconds" []
+            "Unix time at which the message of the oldest waiting delivery was accepted; 0 if none waits";
     }
 }

@@ -2,23 +2,18 @@
 
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Histogram};
+use smart_default::SmartDefault;
 
-#[derive(Debug)]
+#[derive(Debug, SmartDefault)]
 pub struct RedisMetrics {
     /// Response times of successful requests.
+    #[default(Histogram::durations())]
     pub durations: Histogram,
     /// Requests that timed out.
     pub timeouts: Counter,
     /// Requests that failed: an error response, a broken connection, or redirects until the
     /// deadline.
     pub errors: Counter,
-}
-
-impl Default for RedisMetrics {
-    fn default() -> Self {
-        let (timeouts, errors) = Default::default();
-        Self { durations: Histogram::durations(), timeouts, errors }
-    }
 }
 
 impl RedisMetrics {

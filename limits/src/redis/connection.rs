@@ -1,13 +1,15 @@
 //! A connection to a Redis or Valkey server that runs the rate-limit script.
 
+use std::io;
+use std::time::Duration;
+
+use belfry_core::limits::CountMode;
 use jiff::SignedDuration;
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, RedisResult,
     ServerErrorKind, Value,
 };
-
-use belfry_core::limits::CountMode;
 
 use super::script::{RedisCounter, RunResult, ScriptMode, ScriptRun};
 use super::slots::NodeAddress;
@@ -88,6 +90,16 @@ impl Connection {
         let (response,) = pipeline.query_async(&mut self.0).await?;
         Ok(response)
     }
+}
+
+pub(super) async fn with_timeout<T>(
+    time_limit: Duration,
+    attempt: impl Future<Output = RedisResult<T>>,
+) -> RedisResult<T> {
+    tokio::time::timeout(time_limit, attempt).await.unwrap_or_else(|_| {
+        let reason = format!("no response within {} s", time_limit.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, reason).into())
+    })
 }
 
 /// Returns a copy of the connection settings with a different address; `None` if the server is not

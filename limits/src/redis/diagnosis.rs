@@ -1,14 +1,13 @@
 //! Findings of `belfry doctor` about Redis.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 use belfry_runtime::clock::{Clock, SystemClock};
 use jiff::SignedDuration;
 use redis::{ConnectionInfo, RedisError, RedisResult};
 
-use super::connection::{Connection, with_address};
-use super::refresh::{TopologyView, view_from_response};
+use super::connection::{Connection, with_address, with_timeout};
+use super::refresh::{TopologyView, read_view};
 use super::slots::{ALL_SLOTS, SlotRange, find_hash_tag};
 
 /// The state of a server that counts: the only one, or a primary of a cluster.
@@ -69,11 +68,6 @@ pub async fn diagnose(
     diagnoses
 }
 
-async fn read_view(server: &ConnectionInfo, address_count: usize) -> RedisResult<TopologyView> {
-    let mut connection = Connection::open(server).await?;
-    view_from_response(server, address_count, connection.cluster_slots().await)
-}
-
 async fn measure_server(
     info: &ConnectionInfo,
     prefix: &str,
@@ -93,14 +87,4 @@ async fn measure_server(
     });
     let requires_full_coverage = connection.requires_full_coverage().await.unwrap_or(false);
     Ok(RedisMeasurement { response_time, clock_offset, requires_full_coverage })
-}
-
-async fn with_timeout<T>(
-    time_limit: Duration,
-    attempt: impl Future<Output = RedisResult<T>>,
-) -> RedisResult<T> {
-    tokio::time::timeout(time_limit, attempt).await.unwrap_or_else(|_| {
-        let reason = format!("no response within {} s", time_limit.as_secs());
-        Err(io::Error::new(io::ErrorKind::TimedOut, reason).into())
-    })
 }

@@ -181,23 +181,21 @@ impl ManagedConnection {
     /// write before the timeout.
     async fn try_connect(&self) -> Result<(), String> {
         let error_message = |error: RedisError| error.to_string();
-        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let tag = slots.as_ref().map(find_hash_tag);
-        let NodeSettings { prefix, timeout: response_timeout, .. } = &self.settings;
+        let response_timeout = self.settings.timeout;
         let open_and_test = async {
             let mut connection = Connection::open(&self.info).await?;
             // Loads the script if the server does not have it.
-            accept_redirect(connection.test_write(prefix, tag.as_deref()).await, slots.as_ref())?;
+            self.test_write(&mut connection).await?;
             Ok(connection)
         };
         let mut connection = timeout(CONNECT_TIMEOUT, open_and_test)
             .await
             .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
             .map_err(error_message)?;
-        let test_result = timeout(*response_timeout, connection.test_write(prefix, tag.as_deref()))
+        timeout(response_timeout, self.test_write(&mut connection))
             .await
-            .map_err(|_| format!("no response within {response_timeout:?}"))?;
-        accept_redirect(test_result, slots.as_ref()).map_err(error_message)?;
+            .map_err(|_| format!("no response within {response_timeout:?}"))?
+            .map_err(error_message)?;
         let live_connection = LiveConnection { connection, timeouts: AtomicU32::new(0) };
         self.state.send_replace(ConnectionState::Connected(Arc::new(live_connection)));
         self.log_connected();
@@ -208,17 +206,19 @@ impl ManagedConnection {
     /// row.
     async fn test_connection(&self) {
         let Some(live_connection) = self.get() else { return };
+        let mut connection = live_connection.connection.clone();
+        match timeout(self.settings.timeout, self.test_write(&mut connection)).await {
+            Err(_) => self.record_timeout(&live_connection),
+            Ok(Ok(())) => live_connection.record_success(),
+            Ok(Err(error)) => self.discard(&live_connection, &error.to_string()),
+        }
+    }
+
+    async fn test_write(&self, connection: &mut Connection) -> RedisResult<()> {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let tag = slots.as_ref().map(find_hash_tag);
-        let mut connection = live_connection.connection.clone();
-        let test_write = connection.test_write(&self.settings.prefix, tag.as_deref());
-        match timeout(self.settings.timeout, test_write).await {
-            Err(_) => self.record_timeout(&live_connection),
-            Ok(test_result) => match accept_redirect(test_result, slots.as_ref()) {
-                Ok(()) => live_connection.record_success(),
-                Err(error) => self.discard(&live_connection, &error.to_string()),
-            },
-        }
+        let outcome = connection.test_write(&self.settings.prefix, tag.as_deref()).await;
+        accept_redirect(outcome, slots.as_ref())
     }
 
     /// Marks the server as unavailable after a failed attempt to connect, and logs the reason.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use redis::{ConnectionInfo, ErrorKind, RedisError, RedisResult, Value};
 use tokio::time::{sleep, timeout};
 
-use super::connection::{Connection, tcp_host, with_address};
+use super::connection::{Connection, tcp_host, with_address, with_timeout};
 use super::node::{CONNECT_TIMEOUT, log_unavailable};
 use super::slots::{ALL_SLOTS, NodeAddress, SlotRange, parse_slots};
 use super::topology::{ClusterShard, Servers, Topology};
@@ -55,8 +55,8 @@ pub(super) async fn refresh_loop(servers: Arc<Servers>) {
             let _notified_or_elapsed = timeout(delay, servers.refresh.notified()).await;
             delay = MAX_RETRY_DELAY.min(delay * 2);
         }
-        if let Err(reason) = servers.update_topology(&mut discovery).await {
-            tracing::debug!(reason, "cannot read the slots of Redis");
+        if let Err(error) = servers.update_topology(&mut discovery).await {
+            tracing::debug!(%error, "cannot read the slots of Redis");
         }
         sleep(READ_PAUSE).await;
     }
@@ -65,14 +65,14 @@ pub(super) async fn refresh_loop(servers: Arc<Servers>) {
 impl Servers {
     /// Finds the servers that count, at startup. A failure is logged.
     pub(super) async fn update_at_startup(&self) {
-        if let Err(reason) = self.update_topology(&mut Discovery::default()).await {
+        if let Err(error) = self.update_topology(&mut Discovery::default()).await {
             let seeds: Vec<_> = self.seeds.iter().map(|seed| seed.addr().to_string()).collect();
-            log_unavailable(&seeds.join(","), &reason);
+            log_unavailable(&seeds.join(","), &error.to_string());
         }
     }
 
     /// Replaces the topology with the one that the first responding server reports.
-    async fn update_topology(&self, discovery: &mut Discovery) -> Result<(), String> {
+    async fn update_topology(&self, discovery: &mut Discovery) -> RedisResult<()> {
         let topology = match self.discover(discovery).await? {
             TopologyView::Single(info) => Topology::Single(self.node_at(info, Some(ALL_SLOTS))),
             TopologyView::Cluster(info, mut ranges) => {
@@ -103,8 +103,8 @@ impl Servers {
 
     /// Queries the connected nodes, then the other known nodes and the configured addresses, and
     /// returns the first valid view. If there is none, returns the last error.
-    async fn discover(&self, discovery: &mut Discovery) -> Result<TopologyView, String> {
-        let mut reason = "no address".to_owned();
+    async fn discover(&self, discovery: &mut Discovery) -> RedisResult<TopologyView> {
+        let mut last_error = RedisError::from((ErrorKind::Client, "no address"));
         // In varying order, because a node that is cut off reports outdated slots.
         let topology = self.topology();
         let mut nodes = topology.nodes();
@@ -117,41 +117,32 @@ impl Servers {
             let Ok(response) = timeout(RESPONSE_TIMEOUT, connection.cluster_slots()).await else {
                 continue;
             };
-            match self.view_from_response(&node.info, response) {
+            match view_from_response(&node.info, self.seeds.len(), response) {
                 Ok(view) => return Ok(view),
-                Err(error) => reason = error,
+                Err(error) => last_error = error,
             }
         }
         for info in discovery.cluster_nodes.iter().chain(&self.seeds) {
-            match self.read_view(info).await {
+            match with_timeout(CONNECT_TIMEOUT, read_view(info, self.seeds.len())).await {
                 Ok(view) => return Ok(view),
-                Err(error) => reason = error,
+                Err(error) => last_error = error,
             }
         }
-        Err(reason)
-    }
-
-    async fn read_view(&self, info: &ConnectionInfo) -> Result<TopologyView, String> {
-        let view = async {
-            let mut connection = Connection::open(info).await.map_err(|error| error.to_string())?;
-            self.view_from_response(info, connection.cluster_slots().await)
-        };
-        let response = timeout(CONNECT_TIMEOUT, view).await;
-        response.unwrap_or_else(|_| Err(format!("no connection within {CONNECT_TIMEOUT:?}")))
-    }
-
-    fn view_from_response(
-        &self,
-        info: &ConnectionInfo,
-        response: RedisResult<Value>,
-    ) -> Result<TopologyView, String> {
-        view_from_response(info, self.seeds.len(), response).map_err(|error| error.to_string())
+        Err(last_error)
     }
 }
 
-/// Returns a server's view from its response to `CLUSTER SLOTS`. `address_count` is the number of
-/// configured addresses.
-pub(super) fn view_from_response(
+/// Connects to a server and returns its view. `address_count` is the number of configured addresses.
+pub(super) async fn read_view(
+    info: &ConnectionInfo,
+    address_count: usize,
+) -> RedisResult<TopologyView> {
+    let mut connection = Connection::open(info).await?;
+    view_from_response(info, address_count, connection.cluster_slots().await)
+}
+
+/// Returns a server's view from its response to `CLUSTER SLOTS`.
+fn view_from_response(
     info: &ConnectionInfo,
     address_count: usize,
     response: RedisResult<Value>,

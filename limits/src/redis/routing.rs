@@ -53,33 +53,22 @@ impl Servers {
             let redirect = error.redirect_node().and_then(|(address, _)| {
                 with_address(&node.info, &parse_redirect(address, tcp_host(&node.info))?)
             });
+            send_asking = false;
             match error.kind() {
-                ErrorKind::Server(ServerErrorKind::Moved) => {
-                    self.refresh.notify_one();
-                    send_asking = false;
-                    node = match redirect {
-                        Some(target) => self.node_at(target, None),
-                        None => slot_owner()?,
-                    };
-                }
-                ErrorKind::Server(ServerErrorKind::Ask) => {
-                    send_asking = redirect.is_some();
-                    node = match redirect {
-                        Some(target) => self.node_at(target, None),
-                        None => slot_owner()?,
-                    };
-                }
-                // The slot is being moved, and its keys are on both nodes.
-                ErrorKind::Server(ServerErrorKind::TryAgain) => {
-                    send_asking = false;
-                    node = slot_owner()?;
-                }
+                ErrorKind::Server(ServerErrorKind::Moved) => self.refresh.notify_one(),
+                ErrorKind::Server(ServerErrorKind::Ask) => send_asking = redirect.is_some(),
+                // The slot is being moved, and its keys are on both nodes. There is no redirect.
+                ErrorKind::Server(ServerErrorKind::TryAgain) => {}
                 _ => {
                     self.metrics.errors.inc();
                     node.discard(&live_connection, &error.to_string());
                     return None;
                 }
             }
+            node = match redirect {
+                Some(target) => self.node_at(target, None),
+                None => slot_owner()?,
+            };
         }
         self.metrics.errors.inc();
         None
