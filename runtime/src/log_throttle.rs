@@ -16,6 +16,8 @@ pub struct LogThrottle {
 struct ThrottleState {
     /// A window for each key. Keys are constants in the code, so their number is bounded.
     windows: Vec<(&'static str, Window)>,
+    /// The number of suppressed lines that were not reported yet.
+    suppressed_lines: u64,
     /// True if the throttle is in the registry.
     is_registered: bool,
 }
@@ -24,9 +26,6 @@ struct ThrottleState {
 struct Window {
     start: Option<Instant>,
     written_lines: u32,
-    suppressed_lines: u64,
-    /// The number of lines that were suppressed in earlier windows and not reported yet.
-    unreported_lines: u64,
 }
 
 /// The throttles that have suppressed a line since the process started.
@@ -51,7 +50,8 @@ macro_rules! log_throttled {
 
 impl LogThrottle {
     pub const fn new(message: &'static str) -> Self {
-        let state = ThrottleState { windows: Vec::new(), is_registered: false };
+        let state =
+            ThrottleState { windows: Vec::new(), suppressed_lines: 0, is_registered: false };
         Self { message, state: Mutex::new(state) }
     }
 
@@ -68,21 +68,18 @@ impl LogThrottle {
     fn admits_at(&'static self, key: &'static str, now: Instant) -> bool {
         let mut state = lock(&self.state);
         let is_admitted = state.window_mut(key).admits(now);
-        if !is_admitted && !std::mem::replace(&mut state.is_registered, true) {
-            lock(&REGISTRY).push(self);
+        if !is_admitted {
+            state.suppressed_lines += 1;
+            if !std::mem::replace(&mut state.is_registered, true) {
+                lock(&REGISTRY).push(self);
+            }
         }
         is_admitted
     }
 
-    /// Returns the number of lines suppressed in the windows that have ended since the last call.
-    fn take_suppressed(&self, now: Instant) -> u64 {
-        let mut state = lock(&self.state);
-        state.windows.iter_mut().map(|(_, window)| window.take_suppressed(now)).sum()
-    }
-
-    /// Makes the lines suppressed in the current windows available to `take_suppressed`.
-    fn close_windows(&self) {
-        lock(&self.state).windows.iter_mut().for_each(|(_, window)| window.end());
+    /// Returns the number of lines suppressed since the last call.
+    fn take_suppressed(&self) -> u64 {
+        std::mem::take(&mut lock(&self.state).suppressed_lines)
     }
 }
 
@@ -99,53 +96,25 @@ impl ThrottleState {
 
 impl Window {
     fn admits(&mut self, now: Instant) -> bool {
-        if self.has_ended(now) {
-            self.end();
-            (self.start, self.written_lines) = (Some(now), 0);
+        if self.start.is_none_or(|start| now.saturating_duration_since(start) >= WINDOW) {
+            *self = Self { start: Some(now), written_lines: 0 };
         }
         let is_admitted = self.written_lines < MAX_LINES;
-        if is_admitted {
-            self.written_lines += 1;
-        } else {
-            self.suppressed_lines += 1;
-        }
+        self.written_lines += u32::from(is_admitted);
         is_admitted
-    }
-
-    fn take_suppressed(&mut self, now: Instant) -> u64 {
-        if self.has_ended(now) {
-            self.end();
-        }
-        std::mem::take(&mut self.unreported_lines)
-    }
-
-    fn has_ended(&self, now: Instant) -> bool {
-        self.start.is_none_or(|start| now.saturating_duration_since(start) >= WINDOW)
-    }
-
-    fn end(&mut self) {
-        self.unreported_lines += std::mem::take(&mut self.suppressed_lines);
     }
 }
 
-/// Logs how many lines were suppressed in the windows that have ended, once for each kind.
+/// Logs how many lines were suppressed since the last call, once for each kind. Call it once a
+/// minute and before the process exits.
 pub fn report_suppressed() {
     let throttles = lock(&REGISTRY).clone();
     for throttle in throttles {
-        let suppressed = throttle.take_suppressed(Instant::now());
+        let suppressed = throttle.take_suppressed();
         if suppressed > 0 {
             tracing::warn!(suppressed, line = throttle.message, "repeated log lines suppressed");
         }
     }
-}
-
-/// Logs how many lines were suppressed, like [`report_suppressed`], but also in the windows that
-/// have not ended. For use before the process exits.
-pub fn report_all_suppressed() {
-    for throttle in &*lock(&REGISTRY) {
-        throttle.close_windows();
-    }
-    report_suppressed();
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -165,19 +134,15 @@ mod tests {
         let count_admitted = |seconds, lines: usize| {
             (0..lines).filter(|_| throttle.admits_at("", time_at(seconds))).count()
         };
-        assert_eq!(throttle.take_suppressed(time_at(0)), 0);
         assert_eq!(count_admitted(0, 4), 4);
+        assert_eq!(throttle.take_suppressed(), 0);
         assert_eq!(count_admitted(30, 1000), 6);
-        assert_eq!(throttle.take_suppressed(time_at(59)), 0, "the window has not ended");
-        // A new window begins before the old one is reported.
+        assert_eq!(throttle.take_suppressed(), 994);
+        assert_eq!(count_admitted(59, 2), 0);
         assert_eq!(count_admitted(60, 12), 10);
-        assert_eq!(throttle.take_suppressed(time_at(61)), 994);
-        assert_eq!(throttle.take_suppressed(time_at(119)), 0);
-        assert_eq!(throttle.take_suppressed(time_at(120)), 2);
-        assert_eq!(throttle.take_suppressed(time_at(500)), 0);
+        assert_eq!(throttle.take_suppressed(), 4);
         assert_eq!(count_admitted(500, 11), 10);
-        throttle.close_windows();
-        assert_eq!(throttle.take_suppressed(time_at(501)), 1);
+        assert_eq!(throttle.take_suppressed(), 1);
     }
 
     #[test]
@@ -190,7 +155,6 @@ mod tests {
             [count_admitted("a", 15), count_admitted("b", 12), count_admitted("a", 1)],
             [10, 10, 0]
         );
-        THROTTLE.close_windows();
-        assert_eq!(THROTTLE.take_suppressed(now), 8, "the lines of all keys are counted");
+        assert_eq!(THROTTLE.take_suppressed(), 8, "the lines of all keys are counted");
     }
 }

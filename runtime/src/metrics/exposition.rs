@@ -2,8 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use super::family::Family;
-use super::value::Histogram;
+use super::{Family, Histogram};
 
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 

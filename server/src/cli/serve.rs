@@ -136,7 +136,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     state.tasks.stop().await;
     state.flush_audit().await;
     state.flush_uses().await;
-    log_throttle::report_all_suppressed();
+    log_throttle::report_suppressed();
     Ok(())
 }
 
@@ -203,10 +203,10 @@ fn start_periodic_tasks(state: &AppState) {
         tokio::task::spawn_blocking(move || state.limits.engine.sweep(state.clock.now()))
             .await
             .expect("sweeping does not panic");
+        log_throttle::report_suppressed();
     });
     start_periodic_task(state, "flush_audit", FLUSH_INTERVAL, |state| async move {
         state.flush_audit().await;
-        log_throttle::report_suppressed();
     });
     start_periodic_task(state, "flush_uses", FLUSH_INTERVAL, |state| async move {
         state.flush_uses().await;
