@@ -8,7 +8,6 @@
 //!
 //! SQLite is read and written on the calling thread, so these functions block it.
 
-mod digest;
 mod export;
 mod file;
 mod manifest;

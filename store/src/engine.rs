@@ -8,7 +8,6 @@
 pub(crate) mod database;
 pub(crate) mod diagnosis;
 mod fragments;
-mod in_list;
 pub(crate) mod migrations;
 pub(crate) mod options;
 mod outage;
@@ -25,9 +24,10 @@ use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
-pub(crate) use self::in_list::{CHUNK_LEN, list_sql, pad_list};
 use self::outage::{Operation, Outage};
-pub(crate) use self::parameters::{NumberedSql, numbered_sql, sql, values};
+pub(crate) use self::parameters::{
+    CHUNK_LEN, NumberedSql, list_sql, numbered_sql, pad_list, sql, values,
+};
 pub(crate) use self::row::{
     FromRow, FromValue, Row, Rows, Value, from_row, read_known_rows, read_rows,
 };
@@ -100,8 +100,7 @@ impl CheckedEngine {
         }
         let start = Instant::now();
         let outcome = self.engine.read(statement).await;
-        record_operation(&self.metrics.reads, start, outcome.as_ref().err());
-        self.outage.record(Operation::Read, outcome.as_ref().err());
+        self.record(Operation::Read, &self.metrics.reads, start, outcome.as_ref().err());
         outcome
     }
 
@@ -112,8 +111,7 @@ impl CheckedEngine {
         }
         let start = Instant::now();
         let outcome = self.engine.write(batch).await;
-        record_operation(&self.metrics.writes, start, outcome.as_ref().err());
-        self.outage.record(Operation::Write, outcome.as_ref().err());
+        self.record(Operation::Write, &self.metrics.writes, start, outcome.as_ref().err());
         match &outcome {
             Ok(_) => *self.last_write() = Some(Instant::now()),
             Err(StoreError::Unavailable(_)) => *self.last_write() = None,
@@ -135,16 +133,23 @@ impl CheckedEngine {
         self.write(probe.into()).await.map(drop)
     }
 
+    fn record(
+        &self,
+        operation: Operation,
+        metrics: &OperationMetrics,
+        start: Instant,
+        error: Option<&StoreError>,
+    ) {
+        metrics.durations.observe_since(start);
+        match error {
+            None => {}
+            Some(StoreError::Unavailable(_)) => metrics.temporary_failures.inc(),
+            Some(_) => metrics.permanent_failures.inc(),
+        }
+        self.outage.record(operation, error);
+    }
+
     fn last_write(&self) -> MutexGuard<'_, Option<Instant>> {
         self.last_write.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn record_operation(metrics: &OperationMetrics, start: Instant, error: Option<&StoreError>) {
-    metrics.durations.observe_since(start);
-    match error {
-        None => {}
-        Some(StoreError::Unavailable(_)) => metrics.temporary_failures.inc(),
-        Some(_) => metrics.permanent_failures.inc(),
     }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::engine::{FromRow, Row, from_row, sql};
 use crate::error::StoreError;
 use crate::store::event_source::event_source;
-use crate::store::{Change, Store, WriteOutcome};
+use crate::store::{Change, Store, WriteOutcome, lock_statement};
 
 /// The purpose of a key, for which it is stored and sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,14 +125,7 @@ impl Store {
         replaced_key: Option<&str>,
         now: Timestamp,
     ) -> Result<WriteOutcome, StoreError> {
-        let lock = sql!(
-            r"
-                insert into locks (name)
-                values ('signing_keys')
-                on conflict (name) do update
-                set name = excluded.name
-            "
-        );
+        let lock = lock_statement("signing_keys");
         // `created_at` is later than that of all others, even in the same second or if a clock is
         // behind, because the newest key is found by it.
         let insert = sql!(

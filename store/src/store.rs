@@ -21,7 +21,7 @@ use crate::cache::Cache;
 use crate::engine::database::Database;
 use crate::engine::options::{Access, Options};
 use crate::engine::{
-    CheckedEngine, Engine, FromRow, Row, Statement, Value, postgres, read_rows, sqlite,
+    CheckedEngine, Engine, FromRow, Row, Statement, Value, postgres, read_rows, sql, sqlite,
 };
 use crate::error::StoreError;
 use crate::metrics::{CacheStatus, families};
@@ -189,6 +189,19 @@ impl Store {
     ) -> Result<Vec<T>, StoreError> {
         read_rows(self.engine.read(statement).await?)
     }
+}
+
+/// Returns the statement that takes a lock for the rest of a transaction.
+pub(crate) fn lock_statement(name: &str) -> Statement {
+    sql!(
+        r"
+            insert into locks (name)
+            values ($name)
+            on conflict (name) do update
+            set name = excluded.name
+        ",
+        [name]
+    )
 }
 
 pub(crate) fn to_json(value: &impl Serialize) -> Result<Value, StoreError> {

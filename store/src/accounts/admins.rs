@@ -9,7 +9,7 @@ use crate::cache::Invalidation;
 use crate::engine::{Rows, Statement, sql};
 use crate::error::StoreError;
 use crate::store::event_source::event_source_for;
-use crate::store::{Change, Store};
+use crate::store::{Change, Store, lock_statement};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountUpdateOutcome {
@@ -35,14 +35,7 @@ impl AccountUpdateOutcome {
 /// one sees the result of the first. A single row is locked instead of the admins' rows, which
 /// could be locked in different orders and cause a deadlock.
 pub(crate) fn lock_admins_statement() -> Statement {
-    sql!(
-        r"
-            insert into locks (name)
-            values ('admins')
-            on conflict (name) do update
-            set name = excluded.name
-        "
-    )
+    lock_statement("admins")
 }
 
 pub(crate) fn select_account_id_statement(id: i64) -> Statement {

@@ -108,31 +108,21 @@ impl Store {
             .and(sql!(
                 r"
                     delete from sessions
-                    where account_id = $id
+                    where account_id = $account
                       and lookup <> $kept_session
-                      and exists (
-                          select 1
-                          from accounts
-                          where id = $id
-                            and credential_version = $version
-                      )
+                      and {has_version}
                 ",
-                [id, kept_session, version]
+                [account = id, kept_session, version]
             ))
             .and(sql!(
                 r"
                     update sessions
                     set credential_version = credential_version + 1
-                    where account_id = $id
+                    where account_id = $account
                       and lookup = $kept_session
-                      and exists (
-                          select 1
-                          from accounts
-                          where id = $id
-                            and credential_version = $version
-                      )
+                      and {has_version}
                 ",
-                [id, kept_session, version]
+                [account = id, kept_session, version]
             ));
         let change = revocation.add_to(session_change).and(sql!(
             r"

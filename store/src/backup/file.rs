@@ -1,14 +1,14 @@
 //! Reads backup files.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use belfry_runtime::file_access::describe_file_error;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
+use sha2::{Digest, Sha256};
 
 use super::BackupError;
-use super::digest::{digest_path, sha256_hex};
 use super::manifest::{FORMAT, Manifest};
 use super::schema::{Schema, Table};
 use crate::engine::migrations::MIGRATIONS;
@@ -165,6 +165,26 @@ fn check_length(connection: &Connection, file_bytes: u64, file: &Path) -> Result
         return Ok(());
     }
     Err(damaged_error(file, &format!("it has {file_bytes} of {expected} bytes")))
+}
+
+/// Returns the path of the file with the SHA-256 digest, which `sha256sum --check` reads.
+pub(super) fn digest_path(backup: &Path) -> PathBuf {
+    let mut path = backup.as_os_str().to_owned();
+    path.push(".sha256");
+    path.into()
+}
+
+/// Returns the digest of the rest of a file, as 64 hexadecimal digits.
+pub(super) fn sha256_hex(file: &mut File) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            length => hasher.update(&buffer[..length]),
+        }
+    }
+    Ok(hasher.finalize().iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}")))
 }
 
 fn damaged_error(file: &Path, reason: &str) -> BackupError {

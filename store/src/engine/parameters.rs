@@ -1,6 +1,7 @@
 //! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on, and `{name}` a
 //! fragment, at compile time, so both engines get a constant string.
 
+use super::Value;
 use super::fragments::FRAGMENTS;
 
 /// Creates a statement with named parameters, whose values are given as in `format!`:
@@ -59,7 +60,31 @@ macro_rules! values {
     (@one $name:ident = $value:expr) => { $crate::engine::Value::from($value) };
 }
 
-pub(crate) use {numbered_sql, sql, values};
+/// Creates a statement with a list of values, `in ({list})`, and other named parameters:
+/// `list_sql!(ids, "select name from apps where id in ({list}) and name > $after", [after])`.
+macro_rules! list_sql {
+    ($list:expr, $sql:expr, [$($name:ident $(= $value:expr)?),*]) => {{
+        let mut values = Vec::from($crate::engine::pad_list($list));
+        values.extend($crate::engine::values![$($name $(= $value)?),*] as Vec<_>);
+        let sql = $crate::engine::numbered_sql!(
+            $crate::engine::CHUNK_LEN, $sql, [$($name),*], {}
+        );
+        $crate::engine::Statement::new(sql, values)
+    }};
+}
+
+pub(crate) use {list_sql, numbered_sql, sql, values};
+
+/// Number of values in one statement: the parameters of `{list}`.
+pub(crate) const CHUNK_LEN: usize = 50;
+
+/// Pads the list with its first item, so that one statement serves lists of any length.
+pub(crate) fn pad_list<T: Clone + Into<Value>>(list: &[T]) -> [Value; CHUNK_LEN] {
+    std::array::from_fn(|index| match list.get(index).or(list.first()) {
+        Some(item) => item.clone().into(),
+        None => Value::Null,
+    })
+}
 
 /// A statement with numbered parameters, in a buffer of `N` bytes.
 pub(crate) struct NumberedSql<const N: usize> {
@@ -193,7 +218,7 @@ const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use crate::engine::Value;
+    use super::*;
 
     #[test]
     fn named_parameters_are_numbered_in_value_order() {

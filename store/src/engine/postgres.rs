@@ -1,7 +1,7 @@
 //! The PostgreSQL engine: pooled connections, prepared statements, pipelined transactions.
 
-mod connect_error;
 mod connections;
+mod errors;
 mod group_commit;
 mod hosts;
 mod indexes;
@@ -9,7 +9,6 @@ mod listen;
 mod migrate;
 mod pooled_connection;
 pub(crate) mod pooler;
-mod server_state;
 mod tls;
 mod transaction;
 mod writer;
@@ -24,11 +23,11 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tokio_postgres::Client;
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
-use self::connect_error::error_reason;
 use self::connections::{ConnectionGuard, Connections};
+pub(crate) use self::errors::describe_error;
+use self::errors::error_reason;
 use self::group_commit::GroupCommit;
 pub(crate) use self::hosts::{ConnectionDriver, Hosts};
 use self::listen::Listener;
@@ -37,7 +36,7 @@ use self::writer::Writer;
 use crate::cache::Cache;
 use crate::engine::database::SecretUrl;
 use crate::engine::options::{Access, Options};
-use crate::engine::{Batch, BatchResult, Engine, Grouping, Rows, Statement, Value, database};
+use crate::engine::{Batch, BatchResult, Engine, Grouping, Rows, Statement, Value};
 use crate::error::StoreError;
 
 /// Minimum statement timeout if the database is only read, because filtering a list may scan a
@@ -147,38 +146,6 @@ impl Engine for Postgres {
     fn write_metrics(&self, out: &mut Exposition) {
         self.connections.write_metrics(out);
     }
-}
-
-/// Classifies an error as temporary or not.
-impl From<tokio_postgres::Error> for StoreError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        let variant =
-            if error.code().is_none_or(is_temporary) { Self::Unavailable } else { Self::Failed };
-        variant(describe_error(&error))
-    }
-}
-
-/// Returns whether a retry may succeed: after operator intervention (a cancelled statement),
-/// insufficient resources, connection exceptions, system errors, deadlocks and conflicts; or if the
-/// server is read-only, or a lock or a transaction timed out.
-fn is_temporary(code: &SqlState) -> bool {
-    let class = &code.code()[..2];
-    matches!(class, "57" | "53" | "08" | "58" | "40")
-        || matches!(code.code(), "25006" | "55P03" | "25P03")
-}
-
-/// Returns the error with its causes, the state of a server that does not accept writes, and advice
-/// about a rejected certificate or missing rights.
-pub(crate) fn describe_error(error: &tokio_postgres::Error) -> String {
-    let description =
-        tls::describe_rejection(error).unwrap_or_else(|| database::error_chain(error));
-    if let Some(state) = server_state::describe_state(error) {
-        return format!("{state}: {description}");
-    }
-    if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
-        return format!("{description}; make the user in the URL the owner of the database");
-    }
-    description
 }
 
 impl ToSql for Value {

@@ -106,7 +106,7 @@ impl Revocation<'_> {
     pub(crate) fn event_source(self) -> EventSource {
         let Self { account, app, grant, version, now } = self;
         event_source!(
-            each app,
+            each "app_id",
             r"
                 account_id, app_id, count(*) as number
                 from tokens

@@ -17,26 +17,12 @@ pub(crate) struct EventSource {
 }
 
 /// Creates an [`EventSource`] from the rest of a `select`, and the values of its parameters.
-/// `detail` is an SQL expression; by default the event's detail. A source with several rows, one
-/// for each app, adds the app to the event id. For kinds that are counted per hour, a `counted`
+/// `detail` is an SQL expression; by default the event's detail. A source with several rows
+/// adds the column that distinguishes them to the event id: `each "app_id"`. For kinds that are counted per hour, a `counted`
 /// source adds to the row of the hour, account and app.
 macro_rules! event_source {
     (
-        id = $id:literal,
-        detail = $detail:literal,
-        $source:expr,
-        $values:tt $(,)?
-    ) => {
-        $crate::store::event_source::event_source!(
-            id = $id,
-            detail = $detail,
-            conflict = "",
-            $source,
-            $values
-        )
-    };
-    (
-        id = $id:literal,
+        id = $id:expr,
         detail = $detail:literal,
         conflict = $conflict:literal,
         $source:expr,
@@ -72,6 +58,7 @@ macro_rules! event_source {
         $crate::store::event_source::event_source!(
             id = "cast($event_id as text)",
             detail = $detail,
+            conflict = "",
             $source,
             $values
         )
@@ -86,10 +73,11 @@ macro_rules! event_source {
             $values
         )
     };
-    (each app, $source:expr, $values:tt $(,)?) => {
+    (each $subject:literal, $source:expr, $values:tt $(,)?) => {
         $crate::store::event_source::event_source!(
-            id = "cast($event_id as text) || app_id",
+            id = concat!("cast($event_id as text) || ", $subject),
             detail = "cast($detail as text)",
+            conflict = "",
             $source,
             $values
         )

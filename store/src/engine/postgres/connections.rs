@@ -12,9 +12,9 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_postgres::SimpleQueryMessage;
 
+use super::errors::{NOT_REPLICATED, READ_ONLY, requires_reconnect};
 use super::hosts::{Hosts, Primary};
 use super::pooled_connection::ConnectionManager;
-use super::server_state::{self, NOT_REPLICATED, READ_ONLY};
 use crate::engine::options::Options;
 use crate::error::StoreError;
 use crate::metrics::{PostgresMetrics, families};
@@ -146,7 +146,7 @@ impl Connections {
             }
             Some(Ok(outcome)) => return Ok(outcome),
             Some(Err(error)) => {
-                if server_state::requires_reconnect(&error) {
+                if requires_reconnect(&error) {
                     self.abandon(client.primary);
                 }
                 return Err(error.into());

@@ -15,7 +15,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connect_error::{classify_connect_error, error_reason};
+use super::errors::{classify_connect_error, error_reason};
 use super::tls;
 use crate::engine::database::{HostConfig, PostgresUrl, SecretUrl};
 use crate::error::StoreError;

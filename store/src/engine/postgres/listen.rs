@@ -17,13 +17,13 @@ use std::time::Duration;
 use belfry_runtime::supervisor::Task;
 use belfry_runtime::{log_throttled, random};
 use futures_util::{StreamExt, stream};
-use tokio::sync::watch;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::AsyncMessage;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::connect_error::error_reason;
 use super::connections::Connections;
+use super::errors::{describe_error, error_reason};
 use super::hosts::Hosts;
 use crate::cache::{Cache, Invalidation};
 use crate::engine::{Statement, sql};
@@ -95,48 +95,6 @@ fn random_id() -> u64 {
     u64::from_be_bytes(random::bytes())
 }
 
-/// The side of the probe channel that waits for this node's own probe. Probes with other nonces are
-/// dropped, so they cannot overwrite it.
-struct ProbeWaiter {
-    nonce: Arc<AtomicU64>,
-    returned_nonce: watch::Receiver<u64>,
-}
-
-/// The side of the probe channel that receives the probes from all nodes.
-struct ProbeReceiver {
-    nonce: Arc<AtomicU64>,
-    returned_nonce: watch::Sender<u64>,
-}
-
-fn probe_channel() -> (ProbeReceiver, ProbeWaiter) {
-    let nonce = Arc::new(AtomicU64::new(0));
-    let (sender, receiver) = watch::channel(0);
-    let probe_receiver = ProbeReceiver { nonce: Arc::clone(&nonce), returned_nonce: sender };
-    (probe_receiver, ProbeWaiter { nonce, returned_nonce: receiver })
-}
-
-impl ProbeWaiter {
-    /// Begins to wait for a new probe instead of the last one, and returns its nonce.
-    fn start(&mut self) -> u64 {
-        let nonce = random_id();
-        self.nonce.store(nonce, Ordering::SeqCst);
-        nonce
-    }
-
-    /// Waits until the probe returns. Fails if the receiving task has ended.
-    async fn wait(&mut self, nonce: u64) -> Result<(), watch::error::RecvError> {
-        self.returned_nonce.wait_for(|returned| *returned == nonce).await.map(drop)
-    }
-}
-
-impl ProbeReceiver {
-    fn receive(&self, nonce: u64) {
-        if nonce == self.nonce.load(Ordering::SeqCst) {
-            self.returned_nonce.send_replace(nonce);
-        }
-    }
-}
-
 /// Disables the cache when listening ends, even after a panic, because entries could become stale
 /// undetected.
 struct DisableCacheOnDrop<'a>(&'a Cache);
@@ -181,7 +139,7 @@ impl Listener {
             Ok((client, connection, _)) => (client, connection),
             Err(error) => return error_reason(error),
         };
-        let (probe_receiver, probe_waiter) = probe_channel();
+        let (probe_sender, probes) = mpsc::unbounded_channel();
         let cache = Arc::clone(&self.cache);
         let notifier = Arc::clone(&self.notifier);
         let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
@@ -191,28 +149,30 @@ impl Listener {
                 let AsyncMessage::Notification(notification) = message else { continue };
                 match notifier.parse(notification.payload()) {
                     Notification::Write(invalidation) => cache.invalidate(&[invalidation]),
-                    Notification::Probe(nonce) => probe_receiver.receive(nonce),
+                    // Fails only if this task is about to end.
+                    Notification::Probe(nonce) => drop(probe_sender.send(nonce)),
                     Notification::OwnWrite => {}
                 }
             }
         }));
         match timeout(PROBE_TIMEOUT, client.batch_execute("listen belfry")).await {
-            Ok(Ok(())) => self.run_probes(probe_waiter).await,
-            Ok(Err(error)) => super::describe_error(&error),
+            Ok(Ok(())) => self.run_probes(probes).await,
+            Ok(Err(error)) => describe_error(&error),
             Err(_) => format!("no response within {PROBE_TIMEOUT:?}"),
         }
     }
 
     /// Probes until a probe does not return, and returns the reason. The cache is enabled while
     /// probes return. With a single host, a late probe only disables the cache until the next one.
-    async fn run_probes(&self, mut probe_waiter: ProbeWaiter) -> String {
+    /// `probes` contains the nonces of the probes of all nodes.
+    async fn run_probes(&self, mut probes: mpsc::UnboundedReceiver<u64>) -> String {
         loop {
-            let nonce = probe_waiter.start();
+            let nonce = random_id();
             let start = Instant::now();
             let mut probe = pin!(async {
                 let payload = format!("probe {nonce:016x}");
                 self.connections.send_probe(&payload).await.map_err(error_reason)?;
-                probe_waiter.wait(nonce).await.map_err(|_| "the connection was closed".to_owned())
+                wait_for_probe(&mut probes, nonce).await
             });
             match timeout(PROBE_TIMEOUT, &mut probe).await {
                 Ok(Ok(())) => {
@@ -257,6 +217,15 @@ impl Listener {
     }
 }
 
+/// Waits until the probe with this nonce returns. Fails if the receiving task has ended.
+async fn wait_for_probe(
+    probes: &mut mpsc::UnboundedReceiver<u64>,
+    nonce: u64,
+) -> Result<(), String> {
+    while probes.recv().await.ok_or("the connection was closed")? != nonce {}
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
@@ -265,17 +234,17 @@ mod tests {
 
     #[test]
     fn a_probe_returns_even_if_another_nodes_probe_arrives_right_after_it() {
-        let (receiver, mut waiter) = probe_channel();
-        let nonce = waiter.start();
-        assert!(waiter.wait(nonce).now_or_never().is_none());
-        for received_nonce in [nonce ^ 1, nonce, nonce ^ 2] {
-            receiver.receive(received_nonce);
+        let (sender, mut probes) = mpsc::unbounded_channel();
+        assert!(wait_for_probe(&mut probes, 7).now_or_never().is_none());
+        for nonce in [6, 7, 8] {
+            sender.send(nonce).unwrap();
         }
-        assert!(waiter.wait(nonce).now_or_never().is_some_and(|outcome| outcome.is_ok()));
-        let next_nonce = waiter.start();
-        assert!(waiter.wait(next_nonce).now_or_never().is_none());
-        drop(receiver);
-        assert!(waiter.wait(next_nonce).now_or_never().is_some_and(|outcome| outcome.is_err()));
+        assert_eq!(wait_for_probe(&mut probes, 7).now_or_never(), Some(Ok(())));
+        assert!(wait_for_probe(&mut probes, 9).now_or_never().is_none());
+        drop(sender);
+        assert!(
+            wait_for_probe(&mut probes, 9).now_or_never().is_some_and(|outcome| outcome.is_err())
+        );
     }
 
     #[test]

@@ -12,9 +12,8 @@ use futures_util::{StreamExt, stream};
 use tokio::time::timeout;
 use tokio_postgres::AsyncMessage;
 
-use super::describe_error;
+use super::errors::{describe_error, is_unreplicated_commit};
 use super::hosts::{ConnectionDriver, Hosts, Primary};
-use super::server_state::is_unreplicated_commit;
 use crate::error::StoreError;
 
 pub(super) struct PooledConnection {

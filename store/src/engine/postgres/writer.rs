@@ -10,6 +10,7 @@ use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
 use super::connections::{ConnectionGuard, Connections};
+use super::errors::is_temporary;
 use super::listen::NodeNotifier;
 use super::transaction::{self, TransactionOutcome};
 use crate::cache::Cache;
@@ -130,5 +131,5 @@ impl Writer {
 fn is_caused_by_server(error: &Error) -> bool {
     let is_caused_by_batch =
         |code: &SqlState| code.code().starts_with("40") || *code == SqlState::LOCK_NOT_AVAILABLE;
-    error.code().is_none_or(|code| super::is_temporary(code) && !is_caused_by_batch(code))
+    error.code().is_none_or(|code| is_temporary(code) && !is_caused_by_batch(code))
 }

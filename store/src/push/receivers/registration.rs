@@ -93,8 +93,7 @@ impl Store {
         protocol: Protocol,
     ) -> Result<usize, StoreError> {
         let event_source = event_source!(
-            id = "cast($event_id as text) || account_id",
-            detail = "cast($detail as text)",
+            each "account_id",
             r"
                 account_id,
                 (select app_id from tokens where lookup = receivers.token limit 1) as app_id,
