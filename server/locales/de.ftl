@@ -130,7 +130,6 @@ notice-removed = Entfernt.
 notice-not-saved = Es wurde nichts gespeichert, weil du nicht mehr angemeldet warst. Bitte versuche es noch einmal.
 notice-signed-out = Deine Sitzung in diesem Browser ist beendet, zum Beispiel weil dein Passwort geändert wurde oder viel Zeit vergangen ist. Bitte melde dich wieder an.
 notice-app-removed = Diese App hat keinen Zugang mehr zu deinem Konto.
-notice-app-removed-named = { $app } hat keinen Zugang mehr zu deinem Konto.
 pager-position = Seite { $page } von { $pages }
 pager-previous = Vorige Seite
 pager-next = Nächste Seite

@@ -130,7 +130,6 @@ notice-removed = Removed.
 notice-not-saved = Nothing was saved, because you were no longer signed in. Please try again.
 notice-signed-out = Your session in this browser has ended, for example because your password was changed or a long time has passed. Please sign in again.
 notice-app-removed = That app no longer has access to your account.
-notice-app-removed-named = { $app } no longer has access to your account.
 pager-position = Page { $page } of { $pages }
 pager-previous = Previous page
 pager-next = Next page

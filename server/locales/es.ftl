@@ -130,7 +130,6 @@ notice-removed = Eliminado.
 notice-not-saved = No se ha guardado nada, porque ya no tenías la sesión iniciada. Inténtalo de nuevo.
 notice-signed-out = Tu sesión en este navegador ha terminado, por ejemplo porque se ha cambiado tu contraseña o ha pasado mucho tiempo. Vuelve a iniciar sesión.
 notice-app-removed = Esa aplicación ya no tiene acceso a tu cuenta.
-notice-app-removed-named = { $app } ya no tiene acceso a tu cuenta.
 pager-position = Página { $page } de { $pages }
 pager-previous = Página anterior
 pager-next = Página siguiente

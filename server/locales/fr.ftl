@@ -130,7 +130,6 @@ notice-removed = Supprimé.
 notice-not-saved = Rien n’a été enregistré, car vous n’étiez plus connecté·e. Veuillez réessayer.
 notice-signed-out = Votre session dans ce navigateur est terminée, par exemple parce que votre mot de passe a été changé ou que beaucoup de temps a passé. Veuillez vous reconnecter.
 notice-app-removed = Cette application n’a plus accès à votre compte.
-notice-app-removed-named = { $app } n’a plus accès à votre compte.
 pager-position = Page { $page } sur { $pages }
 pager-previous = Page précédente
 pager-next = Page suivante

@@ -130,7 +130,6 @@ notice-removed = Rimosso.
 notice-not-saved = Non è stato salvato nulla, perché non avevi più effettuato l’accesso. Riprova.
 notice-signed-out = La tua sessione in questo browser è terminata, per esempio perché la password è stata cambiata o è passato molto tempo. Accedi di nuovo.
 notice-app-removed = Quell’app non ha più accesso al tuo account.
-notice-app-removed-named = { $app } non ha più accesso al tuo account.
 pager-position = Pagina { $page } di { $pages }
 pager-previous = Pagina precedente
 pager-next = Pagina successiva

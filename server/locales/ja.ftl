@@ -126,7 +126,6 @@ notice-removed = 削除しました。
 notice-not-saved = ログインしていない状態になっていたため、何も保存されませんでした。もう一度お試しください。
 notice-signed-out = このブラウザーでのセッションは終了しました。パスワードが変更されたか、長い時間が経った可能性があります。もう一度ログインしてください。
 notice-app-removed = そのアプリは、もうあなたのアカウントにアクセスできません。
-notice-app-removed-named = { $app } は、もうあなたのアカウントにアクセスできません。
 pager-position = { $page } / { $pages } ページ
 pager-previous = 前のページ
 pager-next = 次のページ

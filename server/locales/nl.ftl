@@ -130,7 +130,6 @@ notice-removed = Verwijderd.
 notice-not-saved = Er is niets opgeslagen, omdat je niet meer was ingelogd. Probeer het opnieuw.
 notice-signed-out = Je sessie in deze browser is beëindigd, bijvoorbeeld omdat je wachtwoord is gewijzigd of omdat er veel tijd is verstreken. Log opnieuw in.
 notice-app-removed = Die app heeft geen toegang meer tot je account.
-notice-app-removed-named = { $app } heeft geen toegang meer tot je account.
 pager-position = Pagina { $page } van { $pages }
 pager-previous = Vorige pagina
 pager-next = Volgende pagina

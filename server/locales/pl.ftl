@@ -132,7 +132,6 @@ notice-removed = Usunięto.
 notice-not-saved = Nic nie zapisano, ponieważ sesja już wygasła. Spróbuj ponownie.
 notice-signed-out = Twoja sesja w tej przeglądarce się zakończyła, na przykład dlatego, że zmieniono hasło albo minęło dużo czasu. Zaloguj się ponownie.
 notice-app-removed = Ta aplikacja nie ma już dostępu do Twojego konta.
-notice-app-removed-named = Aplikacja { $app } nie ma już dostępu do Twojego konta.
 pager-position = Strona { $page } z { $pages }
 pager-previous = Poprzednia strona
 pager-next = Następna strona

@@ -130,7 +130,6 @@ notice-removed = Removido.
 notice-not-saved = Nada foi salvo, porque sua sessão já tinha terminado. Tente de novo.
 notice-signed-out = Sua sessão neste navegador terminou, por exemplo porque sua senha foi alterada ou porque passou muito tempo. Entre de novo.
 notice-app-removed = Esse aplicativo não tem mais acesso à sua conta.
-notice-app-removed-named = { $app } não tem mais acesso à sua conta.
 pager-position = Página { $page } de { $pages }
 pager-previous = Página anterior
 pager-next = Próxima página

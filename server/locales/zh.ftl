@@ -126,7 +126,6 @@ notice-removed = 已移除。
 notice-not-saved = 由于你已不在登录状态，没有保存任何更改。请重试。
 notice-signed-out = 你在此浏览器中的会话已结束，可能是因为密码已更改或时间过长。请重新登录。
 notice-app-removed = 该应用已无法访问你的账号。
-notice-app-removed-named = { $app } 已无法访问你的账号。
 pager-position = 第 { $page } 页，共 { $pages } 页
 pager-previous = 上一页
 pager-next = 下一页

@@ -15,8 +15,7 @@ use belfry_runtime::supervisor::{TaskStatus, Tasks};
 use belfry_store::{RuleWriter, Store, SweepOutcome};
 use tokio::sync::Mutex;
 
-use crate::account_memory::account_slots::AccountSlots;
-use crate::account_memory::unread_responses::UnreadResponses;
+use crate::account_memory::{AccountSlots, UnreadResponses};
 use crate::audit::AuditCounters;
 use crate::auth::application_services::ApplicationServices;
 use crate::auth::authentication::Authenticator;

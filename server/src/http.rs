@@ -19,7 +19,6 @@ mod push;
 mod respond;
 mod router;
 mod service;
-mod well_known;
 
 pub use self::error::LimitExceeded;
 pub use self::extract::abuse_guard::AbuseGuard;

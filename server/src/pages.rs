@@ -3,11 +3,8 @@
 mod account;
 mod account_nav;
 pub mod assets;
-mod consent;
 mod devices;
 mod error;
-mod field_error;
-mod front;
 mod last_use;
 mod notifications;
 mod pager;
@@ -15,7 +12,6 @@ mod rule_title;
 mod security;
 mod sign_in;
 mod sign_up;
-mod text;
 mod timed_text;
 
 use std::borrow::Cow;
@@ -23,19 +19,22 @@ use std::time::Duration;
 
 use askama::Template;
 use belfry_core::account::MIN_PASSWORD_LENGTH;
+use belfry_core::account::sign_up::InvalidField;
+use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::consent::{ConsentItem, consent_items};
 use belfry_core::oauth::error::OAuthError;
+use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
+use belfry_core::text::escape_invisible;
 pub use belfry_store::{AccountSession, AccountToken, AuthorizedApp};
+use jiff::Timestamp;
 
 pub use self::account::{AccountPage, ListedApp};
 pub use self::account_nav::{AccountNav, AccountSection, Notice, PendingDeletion};
 pub use self::assets::StaticFile;
-pub use self::consent::ConsentPage;
 pub use self::devices::{DevicesPage, ListedDelivery, device_test_text};
 pub use self::error::{ErrorCause, ErrorPage};
-pub use self::front::FrontPage;
 pub use self::notifications::{
     NotificationsPage, NotificationsPart, NotificationsView, RejectedForm, RejectionReason, Trial,
 };
@@ -43,8 +42,9 @@ pub use self::pager::PageNumber;
 pub use self::security::{MAX_SESSIONS, SecurityFormError, SecurityPage};
 pub use self::sign_in::SignInPage;
 pub use self::sign_up::SignUpPage;
+use self::timed_text::{TimeFormat, TimedText};
 pub use crate::auth::authentication::AuthenticationError;
-use crate::language::{Language, Localize};
+use crate::language::{Language, Localize, isolate};
 use crate::paths::{REMEMBER_LANGUAGE, with_parameters};
 
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +95,21 @@ impl<'a> Layout<'a> {
         self.language.text_with(key, "minutes", minutes.max(1))
     }
 
+    /// Returns a sentence about an invalid field of an account. The API has different messages: those
+    /// of Mastodon.
+    fn field_error(&self, InvalidField { field, error }: InvalidField) -> String {
+        let key = format!("field-{field}-{}", <&str>::from(error));
+        match error.count() {
+            Some(count) => self.language.text_with(&key, "count", count),
+            None => self.text(&key).into_owned(),
+        }
+    }
+
+    /// Returns the text about the time at which an app or a device got access.
+    fn access_start(&self, time: &Timestamp) -> TimedText {
+        TimedText::new(self, "apps-since", *time, TimeFormat::Day)
+    }
+
     /// Returns the requirements for a new password.
     fn password_hint(&self) -> String {
         self.language.text_with("password-hint", "count", MIN_PASSWORD_LENGTH)
@@ -126,6 +141,68 @@ pub struct Form<'a> {
     pub csrf: &'a str,
     /// The field `request`: the handle of the stored authorization request.
     pub request: Option<&'a str>,
+}
+
+/// `templates/consent.html`. Posts `decision`, which is `allow` or `deny`.
+#[derive(Template)]
+#[template(path = "consent.html")]
+pub struct ConsentPage<'a> {
+    pub layout: Layout<'a>,
+    pub form: Form<'a>,
+    /// The form that signs out, to continue with another account.
+    pub switch_account_form: Form<'a>,
+    pub app: &'a AppDetails,
+    /// True if the operator registered the app.
+    pub is_operator_app: bool,
+    pub account: &'a str,
+    pub scopes: &'a Scopes,
+    /// The redirect URI of the request, which may be the out-of-band URI.
+    pub redirect_uri: &'a RedirectUri,
+}
+
+impl ConsentPage<'_> {
+    /// Returns the sentence that says what happens next.
+    fn next_step(&self) -> String {
+        if self.redirect_uri.is_oob() {
+            return self.layout.text_for_app("consent-then-code", &self.app.name);
+        }
+        match self.redirect_uri.remote_host() {
+            Some(host) => {
+                self.layout.language.text_with("consent-then-host", "host", host.as_str())
+            }
+            None => self.layout.text("consent-then-device").into_owned(),
+        }
+    }
+}
+
+/// `templates/front.html`.
+#[derive(Template)]
+#[template(path = "front.html")]
+pub struct FrontPage<'a> {
+    pub layout: Layout<'a>,
+    /// The configured description of the service; may be empty.
+    pub description: &'a str,
+    pub account: Option<&'a str>,
+    pub account_path: &'a str,
+    pub sign_in_path: &'a str,
+    /// The path of the sign-up page if registration is open.
+    pub sign_up_path: Option<&'a str>,
+    pub api_path: &'a str,
+    /// Link to the configured documentation for app developers.
+    pub documentation_url: Option<&'a str>,
+}
+
+impl<'a> FrontPage<'a> {
+    /// Returns a sentence with the name of the signed-in account.
+    fn account_sentence(&self) -> Option<String> {
+        let account = self.account?;
+        Some(self.layout.language.text_with("front-signed-in", "account", account))
+    }
+
+    /// Returns the paragraphs of the description, which are separated by blank lines.
+    fn paragraphs(&self) -> impl Iterator<Item = &'a str> {
+        self.description.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty())
+    }
 }
 
 /// `templates/code.html`: shows an authorization code, for apps without a redirect URI.
@@ -178,6 +255,20 @@ impl RejectedPage<'_> {
 pub struct SignedOutPage<'a> {
     pub layout: Layout<'a>,
     pub sign_in_path: &'a str,
+}
+
+/// The maximum number of characters shown of a name, because an account may have megabytes of
+/// rules.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Returns a word, an id or another name as pages show it: truncated, with invisible characters
+/// escaped, and isolated.
+fn format_name(name: &str) -> String {
+    let shown_name = match name.char_indices().nth(MAX_NAME_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
+    };
+    isolate(&escape_invisible(&shown_name))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::thread;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::account_memory::account_slots::{AccountSlot, AccountSlots};
+use crate::account_memory::{AccountSlot, AccountSlots};
 use crate::log::request_context::RequestContext;
 use crate::metrics::EvaluationFailures;
 

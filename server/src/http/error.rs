@@ -1,7 +1,6 @@
 //! Errors of handlers, with their status codes and formats.
 
 mod api;
-pub(crate) mod format;
 pub(crate) mod gateway;
 mod matrix;
 mod oauth;
@@ -21,14 +20,10 @@ use bytes::Bytes;
 use serde_json::json;
 
 pub(crate) use self::api::ApiError;
-use self::format::ErrorFormat;
 pub(crate) use self::matrix::MatrixError;
 pub(crate) use self::oauth::{OAuthApiError, log_rejection};
-pub(crate) use self::page::{
-    PageError, SubmitError, rejection_status, security_status, sign_in_status,
-};
-use crate::account_memory::account_slots::AccountBusy;
-use crate::account_memory::unread_responses::TooManyUnreadResponses;
+pub(crate) use self::page::{PageError, SubmitError, security_status, sign_in_status};
+use crate::account_memory::{AccountBusy, TooManyUnreadResponses};
 use crate::auth::passwords::HashQueueFull;
 use crate::config::RateLimitMode;
 use crate::evaluation::pool::EvaluationError;
@@ -46,6 +41,38 @@ macro_rules! from_common {
     )*};
 }
 use from_common;
+
+/// The format of an area's errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorFormat {
+    /// Matrix: `{"errcode": "M_…", "error": "…"}`.
+    Matrix,
+    /// OAuth: `{"error": "code", "error_description": "…"}`.
+    OAuth,
+    /// A page for browsers, the OAuth format for programs.
+    Page,
+    /// Mastodon's API: `{"error": "…"}`.
+    Api,
+}
+
+impl ErrorFormat {
+    fn error_response(
+        self,
+        status: StatusCode,
+        matrix_code: &str,
+        oauth_code: &str,
+        message: &str,
+    ) -> Response {
+        let body = match self {
+            Self::Matrix => json!({ "errcode": matrix_code, "error": message }),
+            Self::OAuth | Self::Page => {
+                json!({ "error": oauth_code, "error_description": message })
+            }
+            Self::Api => json!({ "error": message }),
+        };
+        (status, Json(body)).into_response()
+    }
+}
 
 static DATABASE_ERROR_LOG: LogThrottle = LogThrottle::new("database error");
 

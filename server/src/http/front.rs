@@ -10,7 +10,7 @@ use crate::http::account::sign_in::sign_up_path;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_language::accepts_html;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{render_page_without_cookie, respond};
+use crate::http::respond::{render_response, respond};
 use crate::pages::FrontPage;
 use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 
@@ -43,5 +43,6 @@ fn render_front_page(session: &BrowserSession) -> Result<Response, PageError> {
         api_path: OPENAPI,
         documentation_url: config.oauth.documentation_url.as_ref().map(Url::as_str),
     };
-    render_page_without_cookie(StatusCode::OK, &page)
+    // Without a form, the page needs no session cookie.
+    Ok(render_response(StatusCode::OK, &page, None)?)
 }

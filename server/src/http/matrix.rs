@@ -15,7 +15,7 @@ use belfry_delivery::acceptance::Delivery;
 use belfry_store::Store;
 use serde_json::{Value, json};
 
-use crate::account_memory::unread_responses::UnreadResponses;
+use crate::account_memory::UnreadResponses;
 use crate::http::error::MatrixError;
 use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::raw_path::RawPath;

@@ -11,8 +11,7 @@ use belfry_core::oauth::redirect::RedirectUri;
 use belfry_runtime::log_throttle::LogThrottle;
 
 use crate::app::AppState;
-use crate::http::error::format::ErrorFormat;
-use crate::http::error::{CommonError, PageError};
+use crate::http::error::{CommonError, ErrorFormat, PageError};
 use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
 use crate::pages::{AccountSection, ErrorPage, Layout, Notice};
@@ -42,14 +41,6 @@ pub(crate) fn render_page(
     Ok(session.with_cookie(render_response(status, page, redirect_uri)?))
 }
 
-/// Renders a page that has no forms and therefore needs no session cookie.
-pub(crate) fn render_page_without_cookie(
-    status: StatusCode,
-    page: &impl Template,
-) -> Result<Response, PageError> {
-    Ok(render_response(status, page, None)?)
-}
-
 /// Renders a page like [`render_page`]. A large page counts as an unread response of the account
 /// until it is sent or the connection is closed.
 pub(crate) fn render_large_page(
@@ -62,7 +53,8 @@ pub(crate) fn render_large_page(
     Ok(session.with_cookie(html_response(status, html, None)))
 }
 
-fn render_response(
+/// Renders a page without setting the session cookie.
+pub(crate) fn render_response(
     status: StatusCode,
     page: &impl Template,
     redirect_uri: Option<&RedirectUri>,
@@ -133,6 +125,14 @@ pub(crate) fn sign_in_path(
         .map(|section| ("return_to", section.code()));
     let notice = notice.map(|notice| ("notice", notice.code()));
     with_parameters(&with_language(SIGN_IN, lang), return_to.into_iter().chain(notice))
+}
+
+/// Waits for the result of a handler: see [`respond`].
+pub(crate) async fn respond_with(
+    session: &BrowserSession,
+    result: impl Future<Output = Result<Response, PageError>>,
+) -> Response {
+    respond(session, result.await)
 }
 
 /// Returns the response of a handler, or its error as a page or JSON. If the page requires a

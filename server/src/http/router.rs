@@ -4,23 +4,22 @@ mod area_router;
 #[cfg(test)]
 mod tests;
 
+use axum::response::Redirect;
 use axum::routing::{any, get, post};
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{devices, notifications, page, security, sign_in, sign_out, sign_up};
 use super::api::admin::{self, actions};
 use super::api::{accounts, apps, instance, subscription};
-use super::error::MatrixError;
-use super::error::format::ErrorFormat;
-use super::layer::area::{Area, RateLimiting};
-use super::layer::cache::CachePolicy;
+use super::error::{ErrorFormat, MatrixError};
+use super::layer::area::{Area, CachePolicy, RateLimiting};
 use super::layer::cors::Cors;
 use super::matrix::{self, login, pushers, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
 use super::push::{
     evaluate, explain, notifications as notifications_api, notify, path, read, replace, write,
 };
-use super::{assets, front, gateway, health, metrics, openapi, well_known};
+use super::{assets, front, gateway, health, metrics, openapi};
 use crate::app::AppState;
 use crate::paths;
 
@@ -98,14 +97,19 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
         .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check_request))
         .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check_request));
     let front_page = AreaRouter::new(FRONT_PAGE).route(paths::FRONT, get(front::get_front_page));
+    // The profile that `userinfo` and Mastodon's `Account` link to. Belfry has no public profiles, so
+    // people are redirected to their own account. The response is the same for every name, so that
+    // it does not reveal which accounts exist.
+    let profile = get(async || Redirect::to(paths::ACCOUNT));
     let plain = AreaRouter::new(DEFAULT_AREA)
-        .route(&format!("{}{{name}}", paths::PROFILE), get(well_known::redirect_profile))
+        .route(&format!("{}{{name}}", paths::PROFILE), profile)
         .route(paths::NODEINFO, instance::nodeinfo_route(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
         .route(paths::OPENAPI, openapi::openapi_route(state))
         .route(paths::METADATA, metadata::metadata_route(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links_route(state))
-        .route("/.well-known/change-password", get(well_known::redirect_change_password))
+        // For password managers (<https://www.w3.org/TR/change-password-url/>).
+        .route("/.well-known/change-password", get(async || Redirect::to(paths::ACCOUNT_SECURITY)))
         .not_found_under("/.well-known");
     let api = AreaRouter::new(API)
         .route("/api/v1/instance", instance::v1_route(state))

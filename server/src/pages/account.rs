@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::last_use::describe_last_use;
 use super::notifications::describe_pause;
 use super::pager::{PageNumber, Pager};
-use super::timed_text::{TimeFormat, TimedText};
+use super::timed_text::TimedText;
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
 use crate::auth::tokens::COMMAND_LINE_APP;
 use crate::language::{Argument, isolate};
@@ -40,10 +40,6 @@ pub struct AccountPage<'a> {
 pub struct ListedApp {
     pub app: AuthorizedApp,
     pub tokens: Vec<AccountToken>,
-}
-
-fn describe_access_start(layout: &Layout<'_>, time: Timestamp) -> TimedText {
-    TimedText::new(layout, "apps-since", time, TimeFormat::Day)
 }
 
 /// Maximum number of tokens on the page per app.
@@ -150,19 +146,10 @@ impl AccountPage<'_> {
             .then(|| self.layout.language.text_with("only-last-used", "count", MAX_SHOWN_TOKENS))
     }
 
-    /// Returns the text about the time at which an app got access.
-    fn access_start(&self, app: &AuthorizedApp) -> TimedText {
-        describe_access_start(&self.layout, app.since)
-    }
-
     /// Returns the text about the last use of an app, with any of its tokens.
     fn app_last_use(&self, listed_app: &ListedApp) -> String {
         let last_used_at = listed_app.tokens.iter().filter_map(|token| token.last_used_at).max();
         describe_last_use(&self.layout, last_used_at, self.now)
-    }
-
-    fn issue_date(&self, token: &AccountToken) -> TimedText {
-        describe_access_start(&self.layout, token.created_at)
     }
 
     fn token_last_use(&self, token: &AccountToken) -> String {

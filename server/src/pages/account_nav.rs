@@ -104,8 +104,6 @@ pub struct AccountNav {
     /// The language in the request's query, which the links preserve.
     pub lang: Option<Language>,
     pub notice: Option<Notice>,
-    /// The name of the app that was just removed, for the notice.
-    pub removed_app: Option<String>,
     /// The requested deletion of the account, which is shown above the content.
     pub deletion: Option<PendingDeletion>,
     /// True if the navigation links to the devices, because this server delivers notifications.

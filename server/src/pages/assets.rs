@@ -16,47 +16,38 @@ pub struct StaticFile {
     pub content: Bytes,
 }
 
-/// Embeds a file from `server/static/`.
+/// Embeds files from `server/static/`.
 macro_rules! embed {
-    ($name:literal, $extension:literal) => {
-        LazyLock::new(|| {
+    ($($(#[$doc:meta])* $file:ident: $name:literal, $extension:literal;)*) => {
+        $($(#[$doc])*
+        pub static $file: LazyLock<StaticFile> = LazyLock::new(|| {
             let content = include_str!(concat!("../../static/", $name, ".", $extension));
             StaticFile::new($name, $extension, content)
-        })
+        });)*
+
+        pub fn embedded_files() -> impl Iterator<Item = &'static StaticFile> {
+            [$(&$file),*].into_iter().map(|file| &**file)
+        }
     };
 }
 
-pub static STYLE: LazyLock<StaticFile> = embed!("belfry", "css");
-/// The bell: the icon of the pages, and the avatar of all accounts.
-pub static BELL: LazyLock<StaticFile> = embed!("bell", "svg");
-/// The script of the copy button on the code page.
-pub static COPY_SCRIPT: LazyLock<StaticFile> = embed!("copy", "js");
-pub static SHOW_PASSWORD_SCRIPT: LazyLock<StaticFile> = embed!("show-password", "js");
-/// The script that submits the form for `response_mode=form_post`.
-pub static SUBMIT_SCRIPT: LazyLock<StaticFile> = embed!("submit", "js");
-/// The script that ignores key presses and clicks that were not meant for the page.
-pub static PRESS_GUARD_SCRIPT: LazyLock<StaticFile> = embed!("press-guard", "js");
-/// The script that shows times in the browser's time zone.
-pub static LOCAL_TIMES_SCRIPT: LazyLock<StaticFile> = embed!("local-times", "js");
-/// The script that fills in the time of the next morning in the user's time zone.
-pub static NEXT_MORNING_SCRIPT: LazyLock<StaticFile> = embed!("next-morning", "js");
-/// The script that offers time zones and fills in that of the browser.
-pub static TIME_ZONES_SCRIPT: LazyLock<StaticFile> = embed!("time-zones", "js");
-
-pub fn embedded_files() -> impl Iterator<Item = &'static StaticFile> {
-    [
-        &STYLE,
-        &BELL,
-        &COPY_SCRIPT,
-        &SHOW_PASSWORD_SCRIPT,
-        &SUBMIT_SCRIPT,
-        &PRESS_GUARD_SCRIPT,
-        &LOCAL_TIMES_SCRIPT,
-        &NEXT_MORNING_SCRIPT,
-        &TIME_ZONES_SCRIPT,
-    ]
-    .into_iter()
-    .map(|file| &**file)
+embed! {
+    STYLE: "belfry", "css";
+    /// The bell: the icon of the pages, and the avatar of all accounts.
+    BELL: "bell", "svg";
+    /// The script of the copy button on the code page.
+    COPY_SCRIPT: "copy", "js";
+    SHOW_PASSWORD_SCRIPT: "show-password", "js";
+    /// The script that submits the form for `response_mode=form_post`.
+    SUBMIT_SCRIPT: "submit", "js";
+    /// The script that ignores key presses and clicks that were not meant for the page.
+    PRESS_GUARD_SCRIPT: "press-guard", "js";
+    /// The script that shows times in the browser's time zone.
+    LOCAL_TIMES_SCRIPT: "local-times", "js";
+    /// The script that fills in the time of the next morning in the user's time zone.
+    NEXT_MORNING_SCRIPT: "next-morning", "js";
+    /// The script that offers time zones and fills in that of the browser.
+    TIME_ZONES_SCRIPT: "time-zones", "js";
 }
 
 impl StaticFile {

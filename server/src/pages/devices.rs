@@ -13,8 +13,8 @@ use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery};
 use jiff::Timestamp;
 
 use self::failure::describe_failure;
+use super::format_name;
 use super::rule_title::rule_title;
-use super::text::format_name;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AuthenticationError, Form, Layout};
 
@@ -67,10 +67,6 @@ impl DevicesPage<'_> {
             Protocol::WebPush => "devices-web-push",
         };
         self.layout.language.text_with(key, "host", &*device.host())
-    }
-
-    fn registration_date(&self, device: &ListedReceiver) -> TimedText {
-        TimedText::new(&self.layout, "apps-since", device.receiver.created_at, TimeFormat::Day)
     }
 
     /// Returns the reason why a device gets no messages.

@@ -9,7 +9,6 @@ use belfry_core::secret::LookupKey;
 use belfry_store::AccountSession;
 use jiff::Timestamp;
 
-use super::field_error::describe_field_error;
 use super::last_use::describe_last_use;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout};
@@ -101,11 +100,9 @@ impl SecurityFormError {
                 }
             }
             Self::NewPassword(error) => {
-                describe_field_error(layout, InvalidField { field: Field::Password, error })
+                layout.field_error(InvalidField { field: Field::Password, error })
             }
-            Self::Email(error) => {
-                describe_field_error(layout, InvalidField { field: Field::Email, error })
-            }
+            Self::Email(error) => layout.field_error(InvalidField { field: Field::Email, error }),
             Self::DifferentPasswords => layout.text("password-different").into_owned(),
             Self::LastAdmin => layout.text("delete-last-admin").into_owned(),
         }

@@ -3,7 +3,6 @@
 use askama::Template;
 use belfry_core::account::sign_up::{Field, InvalidField};
 
-use super::field_error::describe_field_error;
 use super::{Form, Layout};
 use crate::auth::authentication::AuthenticationError;
 
@@ -37,7 +36,7 @@ impl SignUpPage<'_> {
         }
         let field = Field::from_name(name)?;
         let error = self.errors.iter().find(|error| error.field == field)?;
-        Some(describe_field_error(&self.layout, *error))
+        Some(self.layout.field_error(*error))
     }
 
     /// Returns whether a field has the focus: the first with an error, or else the user name.

@@ -17,7 +17,9 @@ use crate::http::error::{CommonError, LimitExceeded, PageError, SubmitError};
 use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect_with_notice, render_large_page, respond, with_retry_after};
+use crate::http::respond::{
+    redirect_with_notice, render_large_page, respond_with, with_retry_after,
+};
 use crate::pages::{self, AccountSection, DevicesPage, ListedDelivery, Notice, device_test_text};
 use crate::paths::{ACCOUNT_DEVICES, with_language};
 
@@ -25,12 +27,11 @@ const MAX_DELIVERIES: i64 = 20;
 
 /// `GET /oauth/account/devices`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn get_devices_page(session: BrowserSession) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account(AccountSection::Devices)?;
         render_devices_page(&session, account, None).await
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// `POST /oauth/account/devices`: sends a test to the device in the field `device`, or removes it.
@@ -39,7 +40,7 @@ pub(crate) async fn change_devices(
     PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Devices, &pairs)?;
         match change_device(&session, &guard, account, &pairs).await {
             Ok(notice) => redirect_with_notice(&session, ACCOUNT_DEVICES, notice),
@@ -48,9 +49,8 @@ pub(crate) async fn change_devices(
                 render_devices_page(&session, account, Some(retry_after)).await
             }
         }
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 async fn change_device(

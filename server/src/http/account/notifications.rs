@@ -11,10 +11,10 @@ use belfry_core::rules::{Effect, RuleDocument, RuleScope};
 use belfry_store::{Account, RuleWriteError, StoreError, StoredRulesets};
 
 use super::trial::run_trial;
-use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
+use crate::http::error::{CommonError, PageError, SubmitError};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, render_large_page, respond};
+use crate::http::respond::{redirect, render_large_page, respond_with};
 use crate::pages::{
     self, AccountSection, Notice, NotificationsPage, NotificationsPart, NotificationsView,
     RejectedForm, RejectionReason, Trial,
@@ -26,14 +26,13 @@ pub(crate) async fn get_notifications_page(
     session: BrowserSession,
     Query(query): Query,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account(AccountSection::Notifications)?;
         let view = NotificationsView::from_query(&query, session.lang);
         let trial = Trial::default();
         render_notifications_page(&session, account, &view, StatusCode::OK, None, trial).await
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// `POST /oauth/account/notifications`: makes the change in the field `change`, or tries the rules
@@ -43,7 +42,7 @@ pub(crate) async fn change_notifications(
     Query(query): Query,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Notifications, &pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
         if last_value(&pairs, "change") == "try" {
@@ -59,21 +58,18 @@ pub(crate) async fn change_notifications(
             Err(error) => {
                 let reason = error.into_reason()?;
                 let language = session.layout(session.lang).language;
-                let rejected_form = RejectedForm::new(&pairs, &reason, language);
-                render_notifications_page(
-                    &session,
-                    account,
-                    &view,
-                    rejection_status(&reason),
-                    rejected_form,
-                    Trial::default(),
-                )
-                .await
+                let form = RejectedForm::new(&pairs, &reason, language);
+                let status = if reason.is_conflict() {
+                    StatusCode::CONFLICT
+                } else {
+                    StatusCode::UNPROCESSABLE_ENTITY
+                };
+                let trial = Trial::default();
+                render_notifications_page(&session, account, &view, status, form, trial).await
             }
         }
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// Makes the change that a form requests, with the API's limits. Returns the change and the notice

@@ -4,18 +4,17 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::form::{Pairs, last_value};
-use belfry_core::oauth::client::Registrar;
 use belfry_core::rules::RuleScope;
 use belfry_core::rules::preferences::Pause;
-use belfry_core::secret::{LookupKey, Sha256Digest};
+use belfry_core::secret::LookupKey;
 
 use super::notifications::load_rulesets;
 use crate::http::error::PageError;
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, redirect_with_notice, render_large_page, respond};
-use crate::pages::{self, AccountNav, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
-use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language, with_parameters};
+use crate::http::respond::{redirect_with_notice, render_large_page, respond, respond_with};
+use crate::pages::{self, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
+use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn get_account_page(session: BrowserSession, Query(query): Query) -> Response {
@@ -42,15 +41,11 @@ async fn render_account_page(
     }
     let rulesets = load_rulesets(session, account).await?;
     let csrf = session.csrf_token();
-    let removed_app_name = match session.notice {
-        Some(Notice::AppRemoved) => load_removed_app_name(session, query).await?,
-        _ => None,
-    };
     let [sign_out_path, remove_app_path, revoke_token_path] =
         [SIGN_OUT, REMOVE_APP, REVOKE_TOKEN].map(|action| with_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
-        nav: AccountNav { removed_app: removed_app_name, ..session.nav(AccountSection::Overview) },
+        nav: session.nav(AccountSection::Overview),
         account: &account.name,
         email: account.email.as_deref().or(account.unverified_email.as_deref()),
         pause: rulesets.document(&RuleScope::Global).and_then(Pause::from_document),
@@ -65,27 +60,9 @@ async fn render_account_page(
     render_large_page(session, StatusCode::OK, &page, account.id)
 }
 
-/// Returns the name of the app that was just removed, for the notice about it. The parameter
-/// `proof` prevents links that put the name of an arbitrary app on the page. Matrix clients are not
-/// named.
-async fn load_removed_app_name(
-    session: &BrowserSession,
-    query: &Pairs,
-) -> Result<Option<String>, PageError> {
-    let app = last_value(query, "app");
-    let proof = last_value(query, "proof");
-    if Sha256Digest::compute(proof) != Sha256Digest::compute(&session.link_proof(app)) {
-        return Ok(None);
-    }
-    let Ok(app_id) = app.parse() else { return Ok(None) };
-    let stored_app = session.state.store.app(app_id).await?.map(|app| app.app);
-    let named_app = stored_app.filter(|app| app.properties.registered_by != Registrar::Matrix);
-    Ok(named_app.map(|app| app.details.name))
-}
-
 /// `POST /oauth/account/remove_app`: revokes the access of the app with the id in the field `app`.
 pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Overview, &pairs)?;
         if let Ok(app) = last_value(&pairs, "app").parse::<i64>() {
             let now = session.state.clock.now();
@@ -93,23 +70,17 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
             let tokens = session.state.store.revoke_access(&events, account.id, app, now).await?;
             if tokens > 0 {
                 tracing::info!(account = account.id, app, tokens, "app access revoked");
-                let app = app.to_string();
-                let parameters = [("proof", session.link_proof(&app)), ("app", app)];
-                let path = with_parameters(&with_language(ACCOUNT, session.lang), parameters);
-                let notice = [("notice", Notice::AppRemoved.code())];
-                return redirect(&session, &with_parameters(&path, notice));
             }
         }
         redirect_with_notice(&session, ACCOUNT, Notice::AppRemoved)
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// `POST /oauth/account/revoke_token`: revokes the account's token with the lookup key in the field
 /// `token`.
 pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Overview, &pairs)?;
         if let Some(lookup_key) = LookupKey::from_text(last_value(&pairs, "token")) {
             let events = session.audit.success_event(AuditKind::TokenRevoke).into();
@@ -118,7 +89,6 @@ pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageF
             store.revoke_account_token(&events, account.id, lookup_key, now).await?;
         }
         redirect_with_notice(&session, ACCOUNT, Notice::TokenRevoked)
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }

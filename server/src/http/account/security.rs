@@ -19,7 +19,7 @@ use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{
-    redirect, redirect_with_notice, render_page, respond, with_retry_after,
+    redirect, redirect_with_notice, render_page, respond, respond_with, with_retry_after,
 };
 use crate::pages::{self, AccountSection, MAX_SESSIONS, Notice, SecurityFormError, SecurityPage};
 use crate::paths::{ACCOUNT_SECURITY, END_SESSION, SIGN_OUT, with_language};
@@ -238,7 +238,7 @@ pub(crate) async fn end_other_sessions(
     session: BrowserSession,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
         let current_session = session.hashed_cookie().lookup_key;
         let now = session.state.clock.now();
@@ -246,9 +246,8 @@ pub(crate) async fn end_other_sessions(
         let events = remote_sign_out_events(&session);
         store.end_other_sessions(&events, account.id, current_session, now).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionsEnded)
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// Returns the audit event for a user who ends sessions in other browsers.
@@ -302,12 +301,11 @@ pub(crate) async fn cancel_deletion(
     session: BrowserSession,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
         let events = session.audit.success_event(AuditKind::AccountDeleteCancel).into();
         session.state.store.cancel_account_deletion(&events, account.id).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::DeletionCancelled)
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }

@@ -17,14 +17,14 @@ use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
-use crate::http::respond::{render_page, respond, with_retry_after};
+use crate::http::respond::{render_page, respond, respond_with, with_retry_after};
 use crate::pages::{self, SignUpPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language};
 
 /// `GET /oauth/sign_up`: shows the sign-up page. If the browser is signed in, redirects to the
 /// pending authorization or to the account.
 pub(crate) async fn get_sign_up_page(session: BrowserSession, Query(query): Query) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let request_handle = last_value(&query, "request");
         if session.account().is_some() {
             return redirect_signed_in(&session, request_handle).await;
@@ -37,9 +37,8 @@ pub(crate) async fn get_sign_up_page(session: BrowserSession, Query(query): Quer
             &SignUp::from_pairs(&Pairs::new()),
             &FormErrors::default(),
         )
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// `POST /oauth/sign_up`: creates an account and signs in to it.

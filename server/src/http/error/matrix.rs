@@ -15,8 +15,7 @@ use belfry_store::{RuleWriteError, StoreError};
 use serde_json::json;
 
 use super::{CommonError, LimitExceeded, describe_missing_scopes, from_common, with_challenge};
-use crate::account_memory::account_slots::AccountBusy;
-use crate::account_memory::unread_responses::TooManyUnreadResponses;
+use crate::account_memory::{AccountBusy, TooManyUnreadResponses};
 use crate::auth::authentication::{AuthenticationError, SignUpError, VerifyError};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;

@@ -5,14 +5,12 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
 use belfry_store::{RuleWriteError, StoreError};
 
-use super::format::ErrorFormat;
 use super::oauth::{oauth_response, oauth_status};
-use super::{CommonError, LimitExceeded, from_common};
-use crate::account_memory::account_slots::AccountBusy;
-use crate::account_memory::unread_responses::TooManyUnreadResponses;
+use super::{CommonError, ErrorFormat, LimitExceeded, from_common};
+use crate::account_memory::{AccountBusy, TooManyUnreadResponses};
 use crate::auth::authentication::AuthenticationError;
 use crate::evaluation::pool::EvaluationError;
-use crate::pages::{AccountSection, ErrorCause, Notice, RejectionReason, SecurityFormError};
+use crate::pages::{AccountSection, ErrorCause, Notice, SecurityFormError};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
@@ -123,11 +121,6 @@ pub(crate) fn security_status(errors: &[SecurityFormError]) -> StatusCode {
         Some(NewPassword(_) | DifferentPasswords | Email(_)) => StatusCode::UNPROCESSABLE_ENTITY,
         Some(LastAdmin) => StatusCode::FORBIDDEN,
     }
-}
-
-/// Returns the status of the notifications page after a rejected form.
-pub(crate) fn rejection_status(reason: &RejectionReason) -> StatusCode {
-    if reason.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
 /// Handlers convert the other errors here, and show `Rejected` on the page that has the form.

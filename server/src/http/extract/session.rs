@@ -143,11 +143,6 @@ impl BrowserSession {
         Sha256Digest::compute(&format!("csrf {}", self.cookie.reveal())).to_text()
     }
 
-    /// Returns a proof that this server wrote a value into a link for this browser.
-    pub(crate) fn link_proof(&self, value: &str) -> String {
-        Sha256Digest::compute(&format!("proof {value} {}", self.cookie.reveal())).to_text()
-    }
-
     /// Requires that a form comes from a page of this server, by its origin and its CSRF token.
     pub(crate) fn check_form(&self, pairs: &Pairs) -> Result<(), PageError> {
         let expected_token = Sha256Digest::compute(&self.csrf_token());
@@ -180,7 +175,7 @@ impl BrowserSession {
         let lang = self.lang;
         let notice = self.notice;
         let links_devices = self.state.delivery.is_some();
-        AccountNav { section, lang, notice, removed_app: None, deletion, links_devices }
+        AccountNav { section, lang, notice, deletion, links_devices }
     }
 
     /// Adds the cookie to a response, unless the browser already has it. With a new cookie, the

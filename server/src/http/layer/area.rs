@@ -11,12 +11,10 @@ use axum::response::Response;
 use futures_util::FutureExt;
 use tower_service::Service;
 
-use super::cache::CachePolicy;
 use super::cors::Cors;
 use super::rate_limit::{self, RateLimitHeaders};
 use crate::app::AppState;
-use crate::http::error::CommonError;
-use crate::http::error::format::ErrorFormat;
+use crate::http::error::{CommonError, ErrorFormat};
 use crate::http::extract::page_language::{
     accepts_html, language_cookie, language_link, page_language, wants_json,
 };
@@ -44,6 +42,31 @@ pub(crate) enum RateLimiting {
     Exempt,
     /// The handler counts the original request of a proxy instead of the request itself.
     Gateway,
+}
+
+/// The `Cache-Control` header of responses whose handler sets none. Every response has one, because
+/// shared caches may store responses without it, even those with the status 404 or 405 (RFC 9110,
+/// section 15.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CachePolicy {
+    /// `private, no-store`: responses belong to one user.
+    PrivateNoStore,
+    /// `no-store`, and `Pragma` for HTTP/1.0 caches, as RFC 6749, section 5.1 requires.
+    NoStore,
+}
+
+impl CachePolicy {
+    /// Adds the headers, unless the handler set `Cache-Control`.
+    fn write_headers(self, headers: &mut HeaderMap) {
+        if headers.contains_key(header::CACHE_CONTROL) {
+            return;
+        }
+        let value = if self == Self::NoStore { "no-store" } else { "private, no-store" };
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(value));
+        if self == Self::NoStore {
+            headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+        }
+    }
 }
 
 /// The pattern of requests without a route.

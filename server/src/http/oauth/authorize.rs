@@ -12,7 +12,7 @@ use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{Approval, PendingAuthorization, resume_path};
-use crate::http::respond::{render_page, respond};
+use crate::http::respond::{render_page, respond_with};
 use crate::pages::{self, ConsentPage};
 use crate::paths;
 
@@ -22,11 +22,10 @@ pub(crate) async fn begin_authorization(
     PageGuard(guard): PageGuard,
     Query(pairs): Query,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         take_next_step(&session, &guard, PendingAuthorization::new(&session, &pairs).await?).await
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// `GET /oauth/authorize/resume`: continues a stored authorization, for example after the user has
@@ -36,12 +35,11 @@ pub(crate) async fn resume_authorization(
     PageGuard(guard): PageGuard,
     Query(pairs): Query,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let handle = last_value(&pairs, "request");
         take_next_step(&session, &guard, PendingAuthorization::load(&session, handle).await?).await
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// `POST /oauth/authorize`: the user's decision. The form contains only the handle; the request
@@ -50,7 +48,7 @@ pub(crate) async fn submit_decision(
     session: BrowserSession,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         session.check_form(&pairs)?;
         let pending = PendingAuthorization::load(&session, last_value(&pairs, "request"));
         match last_value(&pairs, "decision") {
@@ -58,9 +56,8 @@ pub(crate) async fn submit_decision(
             "deny" => pending.await?.deny(&session).await,
             _ => Err(PageError::ForgedForm),
         }
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// Takes the next step of an authorization: shows a page, or completes the authorization.

@@ -12,7 +12,7 @@ use belfry_core::secret::SplitToken;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{render_page, respond};
+use crate::http::respond::{render_page, respond_with};
 use crate::pages::CodePage;
 
 /// Shows the code from the cookie, or from the parameter `code`. The code must be redeemable, and
@@ -23,7 +23,7 @@ pub(crate) async fn get_code_page(
     headers: HeaderMap,
     Query(pairs): Query,
 ) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let code = match last_value(&pairs, "code") {
             "" => Cookie::Code.value(&headers, &session.state.base_url),
             code => Some(code),
@@ -43,7 +43,6 @@ pub(crate) async fn get_code_page(
         let layout = session.layout(session.lang);
         let page = CodePage { layout, app: &app, code: code.secret() };
         render_page(&session, StatusCode::OK, &page, None)
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }

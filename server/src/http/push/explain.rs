@@ -9,7 +9,7 @@ use belfry_core::rules::RuleAccess;
 use belfry_core::rules::evaluation_request::ExplainRequest;
 use belfry_core::rules::explain::EffectiveRules;
 
-use crate::account_memory::unread_responses::UnreadResponses;
+use crate::account_memory::UnreadResponses;
 use crate::config::RuleSettings;
 use crate::evaluation::Evaluator;
 use crate::evaluation::event_delivery::{EventDelivery, ExplainResponse};

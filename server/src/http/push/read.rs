@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::path::{FixedPath, KindPath, RuleRefPath, RulesetPath};
-use crate::account_memory::unread_responses::UnreadResponses;
+use crate::account_memory::UnreadResponses;
 use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::requester::Requester;

@@ -10,7 +10,7 @@ use belfry_core::rules::preferences::PreferenceError;
 use super::NotificationsPart;
 use super::quiet_hours::QuietHoursFields;
 use crate::language::{Argument, Language};
-use crate::pages::text::format_name;
+use crate::pages::format_name;
 
 pub struct RejectedForm {
     pub(super) part: NotificationsPart,

@@ -6,8 +6,8 @@ use belfry_core::rules::{Effect, Rule, RuleKind};
 use jiff::Timestamp;
 
 use super::super::Layout;
+use crate::pages::format_name;
 use crate::pages::rule_title::rule_title;
-use crate::pages::text::format_name;
 use crate::pages::timed_text::{TimeFormat, TimedText};
 
 pub(super) struct EntryRow {

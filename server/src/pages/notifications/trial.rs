@@ -9,7 +9,7 @@ use belfry_core::rules::trial::{TrialReason, TrialResult};
 use super::NotificationsPage;
 use super::rejected::describe_preference_error;
 use crate::language::Argument;
-use crate::pages::text::format_name;
+use crate::pages::format_name;
 
 /// The fields of the form as entered, and the outcome.
 #[derive(Default)]

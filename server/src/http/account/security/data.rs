@@ -19,7 +19,7 @@ use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::json::JsonBytes;
-use crate::http::respond::{respond, with_security_headers};
+use crate::http::respond::{respond_with, with_security_headers};
 use crate::pages::AccountSection;
 
 /// Maximum number of sessions in a download.
@@ -34,7 +34,7 @@ const MAX_EVENTS: i64 = 10_000;
 /// `POST /oauth/account/security/download`: the account's data as a JSON file. Not a GET,
 /// because each download is recorded, and links on other sites can cause a GET.
 pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
-    let result = async {
+    respond_with(&session, async {
         let account = session.require_account(AccountSection::Security)?;
         session.check_form(&pairs)?;
         // One at a time per account, because collecting an account's data may take megabytes of
@@ -53,9 +53,8 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
         let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
         Ok(with_security_headers(response))
-    }
-    .await;
-    respond(&session, result)
+    })
+    .await
 }
 
 /// Returns the data stored about an account, without secrets. The numbers of sessions, tokens,
