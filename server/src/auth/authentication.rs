@@ -140,7 +140,7 @@ impl Authenticator<'_> {
             }
         };
         let guess = Guess::SignIn(name);
-        let kind = Some(AuditKind::SignIn);
+        let kind = AuditKind::SignIn;
         let result = self.verify(guard, guess, kind, account_lookup, password).await;
         if let Err(VerifyError::Rejected(error)) = result {
             let counter = match error {
@@ -158,12 +158,12 @@ impl Authenticator<'_> {
     /// Verifies the password of an account. The attempt is counted before the account is loaded and
     /// the password verified, so that concurrent guesses cannot exceed the limit. It is refunded if
     /// the password is correct and the account is enabled, or if no password could be verified. For
-    /// a wrong password or a disabled account, an audit event is recorded if `kind` is given.
+    /// a wrong password or a disabled account, an audit event of this kind is recorded.
     pub(crate) async fn verify(
         &self,
         guard: &impl GuessGuard,
         guess: Guess<'_>,
-        kind: Option<AuditKind>,
+        kind: AuditKind,
         account_lookup: impl Future<Output = Result<Option<Account>, StoreError>>,
         password: Secret,
     ) -> Result<AuthenticationProof, VerifyError> {
@@ -189,9 +189,7 @@ impl Authenticator<'_> {
             Ok(Some(_)) => AuthenticationError::Disabled,
             Ok(None) => AuthenticationError::WrongPassword,
         };
-        if let Some(kind) = kind {
-            guard.record_failure(kind, account_id);
-        }
+        guard.record_failure(kind, account_id);
         Err(VerifyError::Rejected(error))
     }
 

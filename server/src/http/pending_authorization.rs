@@ -20,7 +20,6 @@ use belfry_runtime::random;
 use belfry_store::{Account, Consent, StoredRequest, WriteOutcome};
 
 use crate::http::error::{PageError, log_rejection};
-use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, render_page};
@@ -88,9 +87,8 @@ impl PendingAuthorization {
     pub(crate) async fn load(session: &BrowserSession, handle: &str) -> Result<Self, PageError> {
         let handle = SplitToken::parse(handle).ok_or(PageError::Expired)?;
         let store = &session.state.store;
-        let now = session.state.clock.now();
         let stored_request =
-            store.request(handle.hashed_secret(), session.hashed_cookie(), now).await?;
+            store.request(handle.hashed_secret(), session.hashed_cookie(), session.now).await?;
         let StoredRequest { app_id, account_id, parameters, .. } =
             stored_request.ok_or(PageError::Expired)?;
         let enabled_app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
@@ -112,10 +110,10 @@ impl PendingAuthorization {
         let account_id = self.account_id.ok_or(PageError::Expired)?;
         if let Some(handle) = self.handle.take() {
             let store = &session.state.store;
-            let now = session.state.clock.now();
             let cookie = session.hashed_cookie();
-            let request =
-                store.consume_request(denial_events, handle.hashed_secret(), cookie, now).await?;
+            let request = store
+                .consume_request(denial_events, handle.hashed_secret(), cookie, session.now)
+                .await?;
             request.ok_or(PageError::Expired)?;
         }
         Ok(account_id)
@@ -133,24 +131,19 @@ impl PendingAuthorization {
 
     /// Stores the request, unless it is already stored. A new one counts towards the abuse limits.
     /// From time to time, the oldest requests beyond the maximum are deleted.
-    pub(crate) async fn save(
-        &mut self,
-        session: &BrowserSession,
-        guard: &AbuseGuard,
-    ) -> Result<(), PageError> {
+    pub(crate) async fn save(&mut self, session: &BrowserSession) -> Result<(), PageError> {
         if self.handle.is_some() {
             return Ok(());
         }
-        guard.count_authorization_request().await?;
+        session.guard.count_authorization_request().await?;
         let state = &session.state;
-        let now = session.state.clock.now();
-        let handle = random::split_token(now);
+        let handle = random::split_token(session.now);
         let stored_request = StoredRequest {
             app_id: self.app.id,
             browser_cookie: session.hashed_cookie(),
             account_id: self.account_id,
             parameters: self.parameters.clone(),
-            expires_at: expiry_after(now, LIFETIME),
+            expires_at: expiry_after(session.now, LIFETIME),
         };
         if state.store.add_request(handle.hashed_secret(), &stored_request).await?
             == WriteOutcome::NotFound
@@ -169,9 +162,8 @@ impl PendingAuthorization {
     /// already been granted.
     pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
         let store = &session.state.store;
-        let now = session.state.clock.now();
         let grants = match self.account_id {
-            Some(account_id) => store.active_grants(account_id, self.app.id, now).await?,
+            Some(account_id) => store.active_grants(account_id, self.app.id, session.now).await?,
             None => Vec::new(),
         };
         let role = self.user(session).map(|user| user.role);
@@ -203,22 +195,20 @@ impl PendingAuthorization {
             Err(error) => return self.deliver(session, Err(&error)),
         };
         let is_implied = approval == Approval::Implied;
-        let now = session.state.clock.now();
         let is_typed = self.request.target.redirect_uri.is_oob();
-        let code = if is_typed { random::short_code() } else { random::split_token(now) };
+        let code = if is_typed { random::short_code() } else { random::split_token(session.now) };
         let redirect_uri = self.request.target.redirect_uri.as_str().to_owned();
         let grant = CodeGrant {
             app_id: self.app.id,
             account_id,
             scopes: requested_grant.scopes.clone(),
             binding: Binding { redirect_uri, challenge: requested_grant.challenge },
-            expires_at: expiry_after(now, CODE_LIFETIME),
+            expires_at: expiry_after(session.now, CODE_LIFETIME),
         };
         let session_lookup = session.hashed_cookie().lookup_key;
-        let consent = Consent { session: session_lookup, at: now, is_implied };
+        let consent = Consent { session: session_lookup, at: session.now, is_implied };
         let detail = is_implied.then(|| "granted before".to_owned());
-        let events =
-            NewAuditEvent { detail, ..session.audit.success_event(AuditKind::Consent) }.into();
+        let events = NewAuditEvent { detail, ..session.success_event(AuditKind::Consent) }.into();
         match session.state.store.add_code(&events, code.hashed_secret(), &grant, consent).await? {
             WriteOutcome::Written => self.deliver(session, Ok(code.secret())),
             WriteOutcome::NotFound => Err(PageError::Expired),
@@ -227,7 +217,7 @@ impl PendingAuthorization {
 
     /// Completes the request with `access_denied`.
     pub(crate) async fn deny(mut self, session: &BrowserSession) -> Result<Response, PageError> {
-        let event = session.audit.success_event(AuditKind::Consent);
+        let event = session.success_event(AuditKind::Consent);
         let denial_events = NewAuditEvent { outcome: AuditOutcome::Denied, ..event }.into();
         self.consume(session, Some(&denial_events)).await?;
         self.deliver(session, Err(&OAuthError::AccessDenied))

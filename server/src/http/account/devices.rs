@@ -14,7 +14,6 @@ use belfry_store::{Account, StoredRulesets};
 
 use super::notifications::load_rulesets;
 use crate::http::error::{CommonError, LimitExceeded, PageError, SubmitError};
-use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{
@@ -35,14 +34,10 @@ pub(crate) async fn get_devices_page(session: BrowserSession) -> Response {
 }
 
 /// `POST /oauth/account/devices`: sends a test to the device in the field `device`, or removes it.
-pub(crate) async fn change_devices(
-    session: BrowserSession,
-    PageGuard(guard): PageGuard,
-    PageForm(pairs): PageForm,
-) -> Response {
+pub(crate) async fn change_devices(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Devices, &pairs)?;
-        match change_device(&session, &guard, account, &pairs).await {
+        match change_device(&session, account, &pairs).await {
             Ok(notice) => redirect_with_notice(&session, ACCOUNT_DEVICES, notice),
             Err(error) => {
                 let LimitExceeded { retry_after } = error.into_reason()?;
@@ -55,16 +50,15 @@ pub(crate) async fn change_devices(
 
 async fn change_device(
     session: &BrowserSession,
-    guard: &AbuseGuard,
     account: &Account,
     pairs: &Pairs,
 ) -> Result<Notice, SubmitError<LimitExceeded>> {
     let id = last_value(pairs, "device").parse::<i64>();
     let id = id.map_err(|_| CommonError::Malformed("device must be a number".to_owned()))?;
     match last_value(pairs, "change") {
-        "test" => send_test(session, guard, account, id).await,
+        "test" => send_test(session, account, id).await,
         "remove" => {
-            let events = session.audit.success_event(AuditKind::ReceiverRemove).into();
+            let events = session.success_event(AuditKind::ReceiverRemove).into();
             // A device that no longer exists is not an error, because a form may be submitted
             // twice.
             session.state.store.delete_receiver(&events, account.id, id).await?;
@@ -77,22 +71,20 @@ async fn change_device(
 /// Sends a test to one of the account's devices. The delivery log shows its outcome.
 async fn send_test(
     session: &BrowserSession,
-    guard: &AbuseGuard,
     account: &Account,
     id: i64,
 ) -> Result<Notice, SubmitError<LimitExceeded>> {
     let store = &session.state.store;
-    let now = session.state.clock.now();
-    let devices = store.live_receivers(account.id, now).await?;
+    let devices = store.live_receivers(account.id, session.now).await?;
     let device = devices
         .iter()
         .find(|device| device.receiver.id == id && device.state() == ReceiverState::Active);
     let (Some(delivery), Some(device)) = (&session.state.delivery, device) else {
         return Ok(Notice::TestNotSent);
     };
-    guard.count_device_test(account.id).await.map_err(SubmitError::Rejected)?;
+    session.guard.count_device_test(account.id).await.map_err(SubmitError::Rejected)?;
     let (title, body) = device_test_text(&session.layout(session.lang));
-    Ok(match delivery.send_test(&device.receiver, &title, &body, now).await? {
+    Ok(match delivery.send_test(&device.receiver, &title, &body, session.now).await? {
         Some(_) => Notice::TestSent,
         None => Notice::TestNotSent,
     })
@@ -105,11 +97,10 @@ async fn render_devices_page(
     retry_after: Option<Duration>,
 ) -> Result<Response, PageError> {
     let store = &session.state.store;
-    let now = session.state.clock.now();
     // Read before the devices, so that a delivery that is listed as finished also counts as its
     // device's last one.
     let log = store.delivery_log(account.id, None, MAX_DELIVERIES).await?;
-    let devices = store.live_receivers(account.id, now).await?;
+    let devices = store.live_receivers(account.id, session.now).await?;
     let rulesets = load_rulesets(session, account).await?;
     let user_id = matrix::user_id(&account.name, session.state.server_name());
     let deliveries: Vec<ListedDelivery> = log
@@ -128,7 +119,7 @@ async fn render_devices_page(
         is_delivery_on: session.state.delivery.is_some(),
         devices: &devices,
         deliveries: &deliveries,
-        now,
+        now: session.now,
         retry_after,
     };
     let status = match retry_after {

@@ -80,8 +80,7 @@ async fn save_form(
     view: &NotificationsView,
     pairs: &Pairs,
 ) -> Result<(PreferenceChange, Notice), SubmitError<RejectionReason>> {
-    let now = session.state.clock.now();
-    let change = match PreferenceChange::from_form(pairs, now) {
+    let change = match PreferenceChange::from_form(pairs, session.now) {
         Ok(change) => change,
         Err(error @ PreferenceError::UnknownChange) => {
             return Err(CommonError::Malformed(error.to_string()).into());
@@ -104,7 +103,7 @@ async fn save_form(
     let change_copy = change.clone();
     let limits = session.state.rule_settings.new_rule_limits();
     let apply = move |document: &mut RuleDocument| change_copy.apply(document, limits);
-    match session.state.rule_writer.change_document(account.id, scope, now, apply).await {
+    match session.state.rule_writer.change_document(account.id, scope, session.now, apply).await {
         Ok(()) => Ok((change, notice)),
         Err(RuleWriteError::Rejected(error)) => {
             Err(SubmitError::Rejected(RejectionReason::Rules(error)))
@@ -132,7 +131,7 @@ pub(super) async fn load_rulesets(
     session: &BrowserSession,
     account: &Account,
 ) -> Result<StoredRulesets, StoreError> {
-    session.state.store.rulesets(account.id, session.state.clock.now()).await
+    session.state.store.rulesets(account.id, session.now).await
 }
 
 async fn render_notifications_page(
@@ -147,7 +146,6 @@ async fn render_notifications_page(
     let empty_document = RuleDocument::new(view.scope());
     let document = rulesets.document(&view.scope()).unwrap_or(&empty_document);
     let csrf = session.csrf_token();
-    let now = session.state.clock.now();
     let mut nav = session.nav(AccountSection::Notifications);
     // The notice is shown in the part that was changed, and not again after a rejected form.
     let notice = nav.notice.take_if(|_| view.part.is_some() || rejected_form.is_some());
@@ -157,10 +155,10 @@ async fn render_notifications_page(
         notice: notice.filter(|_| rejected_form.is_none()),
         form: pages::Form { action: &view.path(), csrf: &csrf, request: None },
         preferences: &Preferences::from_document(document),
-        quiet_period: QuietPeriod::from_document(document, now),
+        quiet_period: QuietPeriod::from_document(document, session.now),
         view,
         profiles: &rulesets.profile_tags(),
-        now,
+        now: session.now,
         rejected_form,
         trial,
     };

@@ -28,15 +28,14 @@ async fn render_account_page(
     let lang = session.lang;
     let account = session.require_account(AccountSection::Overview)?;
     let store = &session.state.store;
-    let now = session.state.clock.now();
-    let mut apps = store.authorized_apps(account.id, now).await?;
+    let mut apps = store.authorized_apps(account.id, session.now).await?;
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
     let page = PageNumber::from_query(query);
     let app_count = apps.len();
     let mut listed_apps = Vec::new();
     for mut app in apps.drain(page.entry_range(app_count)) {
         app.scopes = std::mem::take(&mut app.scopes).effective_for_role(Some(account.role));
-        let tokens = store.account_app_tokens(account.id, app.app_id, now).await?;
+        let tokens = store.account_app_tokens(account.id, app.app_id, session.now).await?;
         listed_apps.push(ListedApp { app, tokens });
     }
     let rulesets = load_rulesets(session, account).await?;
@@ -55,7 +54,7 @@ async fn render_account_page(
         apps: &listed_apps,
         app_count,
         page,
-        now,
+        now: session.now,
     };
     render_large_page(session, StatusCode::OK, &page, account.id)
 }
@@ -65,9 +64,9 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
     respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Overview, &pairs)?;
         if let Ok(app) = last_value(&pairs, "app").parse::<i64>() {
-            let now = session.state.clock.now();
-            let events = session.audit.success_event(AuditKind::TokenRevoke).into();
-            let tokens = session.state.store.revoke_access(&events, account.id, app, now).await?;
+            let events = session.success_event(AuditKind::TokenRevoke).into();
+            let tokens =
+                session.state.store.revoke_access(&events, account.id, app, session.now).await?;
             if tokens > 0 {
                 tracing::info!(account = account.id, app, tokens, "app access revoked");
             }
@@ -83,10 +82,9 @@ pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageF
     respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Overview, &pairs)?;
         if let Some(lookup_key) = LookupKey::from_text(last_value(&pairs, "token")) {
-            let events = session.audit.success_event(AuditKind::TokenRevoke).into();
+            let events = session.success_event(AuditKind::TokenRevoke).into();
             let store = &session.state.store;
-            let now = session.state.clock.now();
-            store.revoke_account_token(&events, account.id, lookup_key, now).await?;
+            store.revoke_account_token(&events, account.id, lookup_key, session.now).await?;
         }
         redirect_with_notice(&session, ACCOUNT, Notice::TokenRevoked)
     })

@@ -15,7 +15,6 @@ use belfry_store::{Account, AccountUpdateOutcome, WriteOutcome};
 pub(crate) use self::data::download_data;
 use crate::auth::authentication::{AuthenticationError, AuthenticationProof, Guess, VerifyError};
 use crate::http::error::{PageError, SubmitError, security_status};
-use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{
@@ -36,10 +35,10 @@ async fn render_security_page(
     errors: &[SecurityFormError],
 ) -> Result<Response, PageError> {
     let account = session.require_account(AccountSection::Security)?;
-    let now = session.state.clock.now();
     // One more than the page shows, so that the page can say that there are more.
     let max_sessions = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
-    let mut sessions = session.state.store.account_sessions(account.id, now, max_sessions).await?;
+    let mut sessions =
+        session.state.store.account_sessions(account.id, session.now, max_sessions).await?;
     let current_session = session.hashed_cookie().lookup_key;
     sessions.sort_by_key(|session| session.lookup_key != current_session);
     let csrf = session.csrf_token();
@@ -56,7 +55,7 @@ async fn render_security_page(
         form: pages::Form { action: &end_session_path, csrf: &csrf, request: None },
         sessions: &sessions,
         current_session,
-        now,
+        now: session.now,
         errors,
     };
     let response = render_page(session, security_status(errors), &page, None)?;
@@ -84,16 +83,14 @@ async fn respond_to_form(
 /// revokes all tokens.
 pub(crate) async fn change_password(
     session: BrowserSession,
-    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = submit_password_form(&session, &guard, &pairs).await;
+    let result = submit_password_form(&session, &pairs).await;
     respond_to_form(&session, None, result).await
 }
 
 async fn submit_password_form(
     session: &BrowserSession,
-    guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, SubmitError<Vec<SecurityFormError>>> {
     let account = session.require_account_for_form(AccountSection::Security, pairs)?;
@@ -106,41 +103,31 @@ async fn submit_password_form(
     if last_value(pairs, "password_again") != new_password.reveal() {
         errors.push(SecurityFormError::DifferentPasswords);
     }
-    let kind = Some(AuditKind::PasswordChange);
+    let reject = |error| password_rejection(error, SecurityFormError::CurrentPassword);
+    let kind = AuditKind::PasswordChange;
+    let proof = confirm_password(session, account, current_password, kind).await.map_err(reject);
     if !errors.is_empty() {
         // All errors are reported together.
-        match confirm_password(session, guard, account, current_password, kind).await {
-            Ok(_) => {}
-            Err(VerifyError::Rejected(error)) => {
-                errors.insert(0, SecurityFormError::CurrentPassword(error));
-            }
-            Err(VerifyError::Store(error)) => return Err(error.into()),
+        if let Err(error) = proof {
+            errors.splice(0..0, error.into_reason()?);
         }
         return Err(SubmitError::Rejected(errors));
     }
-    let reject = |error| password_rejection(error, SecurityFormError::CurrentPassword);
-    let proof = confirm_password(session, guard, account, current_password, kind);
-    let verified_account = proof.await.map_err(reject)?.account;
-    replace_password(session, &verified_account, new_password).await.map_err(reject)?;
+    replace_password(session, &proof?.account, new_password).await.map_err(reject)?;
     tracing::info!(account = account.id, "password changed");
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::PasswordChanged)?)
 }
 
 /// `POST /oauth/account/security/email`: replaces the e-mail address, or removes it if the field
 /// `email` is blank. Requires the password.
-pub(crate) async fn change_email(
-    session: BrowserSession,
-    PageGuard(guard): PageGuard,
-    PageForm(pairs): PageForm,
-) -> Response {
+pub(crate) async fn change_email(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let email = last_value(&pairs, "email").trim();
-    let result = submit_email_form(&session, &guard, &pairs, email).await;
+    let result = submit_email_form(&session, &pairs, email).await;
     respond_to_form(&session, Some(email), result).await
 }
 
 async fn submit_email_form(
     session: &BrowserSession,
-    guard: &AbuseGuard,
     pairs: &Pairs,
     email: &str,
 ) -> Result<Response, SubmitError<Vec<SecurityFormError>>> {
@@ -151,12 +138,12 @@ async fn submit_email_form(
     }
     let password = Secret::new(last_value(pairs, "current_password"));
     let kind = AuditKind::EmailChange;
-    let proof = confirm_password(session, guard, account, password, Some(kind))
+    let proof = confirm_password(session, account, password, kind)
         .await
         .map_err(|error| password_rejection(error, SecurityFormError::EmailPassword))?;
     // An unchanged address stays verified.
     if email.is_none() || email.map(str::to_lowercase) != account.email {
-        let events = session.audit.success_event(kind).into();
+        let events = session.success_event(kind).into();
         let store = &session.state.store;
         let outcome = store.change_email(&events, &proof.account, email).await?;
         if outcome == WriteOutcome::NotFound {
@@ -186,28 +173,29 @@ async fn replace_password(
 ) -> Result<(), VerifyError> {
     let hash_result = session.state.passwords.hash(new_password).await;
     let hash = hash_result.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))?;
-    let events = session.audit.success_event(AuditKind::PasswordChange).into();
+    let events = session.success_event(AuditKind::PasswordChange).into();
     let store = &session.state.store;
-    let now = session.state.clock.now();
     let current_session = session.hashed_cookie().lookup_key;
-    match store.change_password(&events, verified_account, &hash, current_session, now).await? {
+    match store
+        .change_password(&events, verified_account, &hash, current_session, session.now)
+        .await?
+    {
         WriteOutcome::Written => Ok(()),
         WriteOutcome::NotFound => Err(VerifyError::Rejected(AuthenticationError::WrongPassword)),
     }
 }
 
 /// Verifies the password that a signed-in user enters again. A wrong password is recorded as an
-/// audit event of this kind, if one is given.
+/// audit event of this kind.
 async fn confirm_password(
     session: &BrowserSession,
-    guard: &AbuseGuard,
     account: &Account,
     password: Secret,
-    kind: Option<AuditKind>,
+    kind: AuditKind,
 ) -> Result<AuthenticationProof, VerifyError> {
     let guess = Guess::Confirmation(account);
     let lookup = ready(Ok(Some(account.clone())));
-    session.state.authenticator().verify(guard, guess, kind, lookup, password).await
+    session.state.authenticator().verify(&session.guard, guess, kind, lookup, password).await
 }
 
 /// `POST /oauth/account/security/end_session`: ends the account's session with the lookup key in
@@ -241,10 +229,9 @@ pub(crate) async fn end_other_sessions(
     respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
         let current_session = session.hashed_cookie().lookup_key;
-        let now = session.state.clock.now();
         let store = &session.state.store;
         let events = remote_sign_out_events(&session);
-        store.end_other_sessions(&events, account.id, current_session, now).await?;
+        store.end_other_sessions(&events, account.id, current_session, session.now).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionsEnded)
     })
     .await
@@ -253,34 +240,32 @@ pub(crate) async fn end_other_sessions(
 /// Returns the audit event for a user who ends sessions in other browsers.
 fn remote_sign_out_events(session: &BrowserSession) -> NewAuditEvents {
     let detail = Some("another session".to_owned());
-    NewAuditEvent { detail, ..session.audit.success_event(AuditKind::SignOut) }.into()
+    NewAuditEvent { detail, ..session.success_event(AuditKind::SignOut) }.into()
 }
 
 /// `POST /oauth/account/security/delete`: requests the deletion of the account after a waiting
 /// period. Requires the password.
 pub(crate) async fn request_deletion(
     session: BrowserSession,
-    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = submit_deletion_form(&session, &guard, &pairs).await;
+    let result = submit_deletion_form(&session, &pairs).await;
     respond_to_form(&session, None, result).await
 }
 
 async fn submit_deletion_form(
     session: &BrowserSession,
-    guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, SubmitError<Vec<SecurityFormError>>> {
     let account = session.require_account_for_form(AccountSection::Security, pairs)?;
     let password = Secret::new(last_value(pairs, "password"));
     let kind = AuditKind::AccountDeleteRequest;
-    let proof = confirm_password(session, guard, account, password, Some(kind))
+    let proof = confirm_password(session, account, password, kind)
         .await
         .map_err(|error| password_rejection(error, SecurityFormError::Deletion))?;
     let store = &session.state.store;
-    let events = session.audit.success_event(kind).into();
-    let delete_at = expiry_after(session.state.clock.now(), DELETION_DELAY);
+    let events = session.success_event(kind).into();
+    let delete_at = expiry_after(session.now, DELETION_DELAY);
     match store.request_account_deletion(&events, &proof.account, delete_at).await? {
         // The page shows when the account is deleted.
         AccountUpdateOutcome::Updated => {
@@ -303,7 +288,7 @@ pub(crate) async fn cancel_deletion(
 ) -> Response {
     respond_with(&session, async {
         let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
-        let events = session.audit.success_event(AuditKind::AccountDeleteCancel).into();
+        let events = session.success_event(AuditKind::AccountDeleteCancel).into();
         session.state.store.cancel_account_deletion(&events, account.id).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::DeletionCancelled)
     })

@@ -13,7 +13,6 @@ use crate::auth::authentication::{
 };
 use crate::config::RegistrationPolicy;
 use crate::http::error::{PageError, sign_in_status};
-use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
@@ -100,18 +99,13 @@ pub(crate) fn sign_up_path(
 
 /// `POST /oauth/sign_in`: verifies the password and starts a session, which stores the
 /// language of the page.
-pub(crate) async fn sign_in(
-    mut session: BrowserSession,
-    PageGuard(guard): PageGuard,
-    PageForm(pairs): PageForm,
-) -> Response {
-    let result = submit_sign_in(&mut session, &guard, &pairs).await;
+pub(crate) async fn sign_in(mut session: BrowserSession, PageForm(pairs): PageForm) -> Response {
+    let result = submit_sign_in(&mut session, &pairs).await;
     respond(&session, result)
 }
 
 async fn submit_sign_in(
     session: &mut BrowserSession,
-    guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let request_handle = last_value(pairs, "request");
@@ -127,17 +121,18 @@ async fn submit_sign_in(
     }
     let pending = load_pending_authorization(session, request_handle).await?;
     let password = Secret::new(last_value(pairs, "password"));
-    let sign_ins = &guard.audit.state.metrics.authentication.page_sign_ins;
+    let state = session.state.clone();
+    let sign_ins = &state.metrics.authentication.page_sign_ins;
     let login = Login::NameOrEmail(name);
-    let authenticator = guard.audit.state.authenticator();
-    let failure = match authenticator.sign_in(guard, sign_ins, login, password).await {
+    let result = state.authenticator().sign_in(&session.guard, sign_ins, login, password).await;
+    let failure = match result {
         Ok(proof) => {
             let account_id = proof.account.id;
             let response = start_session(session, pending.as_ref(), request_handle, proof).await?;
             if let Some(response) = response {
                 return Ok(response);
             }
-            guard.record_failure(AuditKind::SignIn, Some(account_id));
+            session.guard.record_failure(AuditKind::SignIn, Some(account_id));
             sign_ins.rejected.inc();
             AuthenticationError::WrongPassword
         }

@@ -13,7 +13,6 @@ use super::sign_in::{
 use crate::auth::authentication::{AuthenticationError, AuthenticationProof, SignUpError};
 use crate::config::RegistrationPolicy;
 use crate::http::error::{LimitExceeded, PageError, SubmitError, sign_in_status};
-use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
@@ -42,12 +41,8 @@ pub(crate) async fn get_sign_up_page(session: BrowserSession, Query(query): Quer
 }
 
 /// `POST /oauth/sign_up`: creates an account and signs in to it.
-pub(crate) async fn sign_up(
-    mut session: BrowserSession,
-    PageGuard(guard): PageGuard,
-    PageForm(pairs): PageForm,
-) -> Response {
-    let result = submit_sign_up(&mut session, &guard, &pairs).await;
+pub(crate) async fn sign_up(mut session: BrowserSession, PageForm(pairs): PageForm) -> Response {
+    let result = submit_sign_up(&mut session, &pairs).await;
     respond(&session, result)
 }
 
@@ -72,7 +67,6 @@ impl FormErrors {
 
 async fn submit_sign_up(
     session: &mut BrowserSession,
-    guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let request_handle = last_value(pairs, "request");
@@ -88,7 +82,7 @@ async fn submit_sign_up(
     }
     require_open_registration(session)?;
     let pending = load_pending_authorization(session, request_handle).await?;
-    let proof = match create_from_form(session, guard, pairs, sign_up.clone()).await {
+    let proof = match create_from_form(session, pairs, sign_up.clone()).await {
         Ok(proof) => proof,
         Err(error) => {
             return render_sign_up_page(session, pending.as_ref(), &sign_up, &error.into_reason()?);
@@ -106,7 +100,6 @@ async fn submit_sign_up(
 /// the limits, so that names cannot be enumerated faster than with the API.
 async fn create_from_form(
     session: &BrowserSession,
-    guard: &AbuseGuard,
     pairs: &Pairs,
     sign_up: SignUp,
 ) -> Result<AuthenticationProof, SubmitError<FormErrors>> {
@@ -124,11 +117,13 @@ async fn create_from_form(
     let fail = |error| SubmitError::Rejected(FormErrors::from_failure(error));
     let limit_exceeded =
         |LimitExceeded { retry_after }| fail(AuthenticationError::TooManyAttempts(retry_after));
-    guard.count_sign_up().await.map_err(limit_exceeded)?;
-    create_account(&session.state, &session.audit, new_account).await.map_err(|error| match error {
-        SignUpError::NameTaken => reject(vec![NAME_TAKEN], false),
-        SignUpError::Busy(_) => fail(AuthenticationError::Busy),
-        SignUpError::Store(error) => error.into(),
+    session.guard.count_sign_up().await.map_err(limit_exceeded)?;
+    create_account(&session.state, &session.guard.audit, new_account).await.map_err(|error| {
+        match error {
+            SignUpError::NameTaken => reject(vec![NAME_TAKEN], false),
+            SignUpError::Busy(_) => fail(AuthenticationError::Busy),
+            SignUpError::Store(error) => error.into(),
+        }
     })
 }
 

@@ -46,7 +46,7 @@ pub(super) async fn run_trial(
             let slot = state.evaluator.pool.enter_for_account(account.id)?;
             let rulesets = load_rulesets(session, account).await?;
             let user_id = matrix::user_id(&account.name, state.server_name());
-            let now = state.clock.now();
+            let now = session.now;
             let evaluate = move || message.evaluate(&user_id, rulesets.documents(), now);
             let result = slot.run(evaluate).await?;
             state.evaluator.metrics.record_explanation(start, result.exceeds_work_budget);

@@ -20,10 +20,9 @@ use crate::http::error::LimitExceeded;
 use crate::http::extract::audit::RequestAudit;
 use crate::limits::ActiveLimits;
 
-/// The abuse limits of one client. Keys for clients that are not signed in contain their network,
+/// The abuse limits of one client, and its audit events. Keys for clients that are not signed in contain their network,
 /// because an attacker could otherwise lock a user out.
 pub struct AbuseGuard {
-    state: AppState,
     network: Network,
     /// The request, which the rate limits have counted.
     request: (Method, Uri),
@@ -46,10 +45,14 @@ impl AbuseGuard {
         request: (Method, Uri),
         decision_slot: GuardDecisionSlot,
     ) -> Self {
-        let state = audit.state.clone();
         let network = Network::from_address(audit.address);
         let is_counted = AtomicBool::new(false);
-        Self { state, network, request, audit, decision_slot, is_counted }
+        Self { network, request, audit, decision_slot, is_counted }
+    }
+
+    /// Sets the origin of audit events to a page, for a request from a browser.
+    pub(crate) fn for_page(self) -> Self {
+        Self { audit: self.audit.for_page(), ..self }
     }
 
     /// Checks the limit on wrong client secrets before a secret is verified. Nothing is counted, so
@@ -60,33 +63,33 @@ impl AbuseGuard {
         client_id: &str,
         app: Option<i64>,
     ) -> Result<(), LimitExceeded> {
-        let limits = self.state.limits.active();
+        let limits = self.audit.state.limits.active();
         let buckets = limits.abuse.client_secret_buckets(self.network, client_id);
         self.apply_limits(app, &limits, CountMode::Peek, &buckets).await
     }
 
     pub async fn count_wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
-        let limits = self.state.limits.active();
+        let limits = self.audit.state.limits.active();
         let buckets = limits.abuse.client_secret_buckets(self.network, client_id);
         // The limit is enforced before the next secret is verified.
         let _ = self.apply_limits(app, &limits, CountMode::Charge, &buckets).await;
     }
 
     pub async fn count_app_registration(&self) -> Result<(), LimitExceeded> {
-        let limits = self.state.limits.active();
+        let limits = self.audit.state.limits.active();
         let buckets = limits.abuse.app_registration_buckets(self.network);
         self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
 
     /// Counts a new authorization request, before it is stored.
     pub async fn count_authorization_request(&self) -> Result<(), LimitExceeded> {
-        let limits = self.state.limits.active();
+        let limits = self.audit.state.limits.active();
         let buckets = limits.abuse.authorization_request_buckets(self.network);
         self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
 
     pub async fn count_device_test(&self, account_id: i64) -> Result<(), LimitExceeded> {
-        let limits = self.state.limits.active();
+        let limits = self.audit.state.limits.active();
         let buckets = limits.abuse.device_test_buckets(account_id);
         self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
@@ -94,7 +97,7 @@ impl AbuseGuard {
     /// Refunds the sign-up that was counted for a name lookup, if no account has the name: only
     /// lookups that reveal an account use up the limit.
     pub async fn refund_name_lookup(&self) {
-        let limits = self.state.limits.active();
+        let limits = self.audit.state.limits.active();
         let buckets = self.sign_up_buckets(&limits);
         let _ = self.apply_limits(None, &limits, CountMode::Refund, &buckets).await;
         // After the refund nothing is counted, so the headers have nothing to report.
@@ -104,7 +107,7 @@ impl AbuseGuard {
     /// Counts a sign-up on the page or through the Matrix API towards the limits of Mastodon's
     /// sign-up endpoint. Limits that apply to every request have already counted it.
     pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
-        let limits = self.state.limits.active();
+        let limits = self.audit.state.limits.active();
         let buckets = self.sign_up_buckets(&limits);
         self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
@@ -128,7 +131,8 @@ impl AbuseGuard {
         {
             return Ok(());
         }
-        let decision = self.state.limits.check(limits, mode, buckets, self.state.clock.now()).await;
+        let state = &self.audit.state;
+        let decision = state.limits.check(limits, mode, buckets, state.clock.now()).await;
         if mode == CountMode::Check {
             self.is_counted.store(decision.is_admitted(), Ordering::Relaxed);
         }
@@ -152,7 +156,7 @@ impl GuessGuard for AbuseGuard {
     }
 
     async fn count_guess(&self, mode: CountMode, guess: Guess<'_>) -> Result<(), Duration> {
-        let limits = self.state.limits.active();
+        let limits = self.audit.state.limits.active();
         let buckets = match guess {
             Guess::SignIn(name) => limits.abuse.sign_in_buckets(self.network, name),
             Guess::Confirmation(Account { name, id, .. }) => {
@@ -178,18 +182,6 @@ impl FromRequestParts<AppState> for AbuseGuard {
             parts.extensions.get::<GuardDecisionSlot>().cloned().unwrap_or_default();
         let request = (parts.method.clone(), parts.uri.clone());
         Ok(Self::from_audit(audit, request, decision_slot))
-    }
-}
-
-/// The abuse limits of a client that uses a page. Audit events have the page as their origin.
-pub(crate) struct PageGuard(pub(crate) AbuseGuard);
-
-impl FromRequestParts<AppState> for PageGuard {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
-        let Ok(guard) = AbuseGuard::from_request_parts(parts, state).await;
-        Ok(Self(AbuseGuard { audit: guard.audit.for_page(), ..guard }))
     }
 }
 

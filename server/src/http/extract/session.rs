@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use belfry_core::audit::{AuditKind, session_network};
+use belfry_core::audit::{AuditKind, NewAuditEvent, session_network};
 use belfry_core::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
@@ -17,7 +17,7 @@ use crate::app::AppState;
 use crate::auth::authentication::AuthenticationProof;
 use crate::config::SessionSettings;
 use crate::http::error::{CommonError, PageError};
-use crate::http::extract::audit::RequestAudit;
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::page_language::{chosen_language, language_link, wants_json};
@@ -36,7 +36,8 @@ const LAST_USE_INTERVAL_SECONDS: i64 = 60;
 #[expect(clippy::struct_excessive_bools, reason = "they are independent properties of a request")]
 pub(crate) struct BrowserSession {
     pub(crate) state: AppState,
-    pub(crate) audit: RequestAudit,
+    pub(crate) guard: AbuseGuard,
+    pub(crate) now: Timestamp,
     pub(crate) lang: Option<Language>,
     pub(crate) notice: Option<Notice>,
     /// The page to return to after signing in, in the query of the request.
@@ -70,19 +71,21 @@ impl FromRequestParts<AppState> for BrowserSession {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, CommonError> {
         let Query(query) = Query::from_request_parts(parts, state).await?;
-        let Ok(audit) = RequestAudit::from_request_parts(parts, state).await;
+        let Ok(guard) = AbuseGuard::from_request_parts(parts, state).await;
+        let now = state.clock.now();
         let headers = &parts.headers;
         let accept_language = headers
             .get(header::ACCEPT_LANGUAGE)
             .and_then(|value| Some(value.to_str().ok()?.to_owned()));
         let cookie = Cookie::Browser.read_secret(headers, &state.base_url);
         let user = match &cookie {
-            Some(cookie) => load_session(state, cookie.hashed_secret()).await?,
+            Some(cookie) => load_session(state, cookie.hashed_secret(), now).await?,
             None => None,
         };
         Ok(Self {
             state: state.clone(),
-            audit: audit.for_page(),
+            guard: guard.for_page(),
+            now,
             lang: Language::from_tag(last_value(&query, "lang")),
             notice: last_value(&query, "notice").parse().ok(),
             return_to: last_value(&query, "return_to").parse().ok(),
@@ -91,7 +94,7 @@ impl FromRequestParts<AppState> for BrowserSession {
             is_from_own_page: headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "same-origin"),
             has_cookie: cookie.is_some(),
             has_signed_in: Cookie::SignedIn.value(headers, &state.base_url).is_some(),
-            cookie: cookie.unwrap_or_else(|| random::split_token(state.clock.now())),
+            cookie: cookie.unwrap_or_else(|| random::split_token(now)),
             user,
             chosen_language: chosen_language(headers, &state.base_url),
             accept_language,
@@ -116,6 +119,11 @@ impl BrowserSession {
     /// Returns whether the session of this browser has ended other than by signing out here.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_signed_in && self.user.is_none()
+    }
+
+    /// Returns a success event, to be stored with the change that it records.
+    pub(crate) fn success_event(&self, kind: AuditKind) -> NewAuditEvent {
+        self.guard.audit.success_event(kind)
     }
 
     /// Returns the signed-in account, or the error that redirects to the sign-in page and from
@@ -217,10 +225,10 @@ impl BrowserSession {
             expires_at: session_expiry(now, now, self.state.config.sessions),
             lang: language.map(|language| language.code().to_owned()),
             browser: self.browser,
-            address: Some(session_network(self.audit.address)),
+            address: Some(session_network(self.guard.audit.address)),
         };
         let cookie = random::split_token(now);
-        let events = self.audit.success_event(AuditKind::SignIn).into();
+        let events = self.success_event(AuditKind::SignIn).into();
         let store = &self.state.store;
         let version = account.credential_version;
         let outcome = store.add_session(&events, cookie.hashed_secret(), &session, version).await?;
@@ -236,11 +244,11 @@ impl BrowserSession {
     /// Ends the session, if there is one, and gives the browser a new cookie.
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
         if let Some(SignedInUser { account, .. }) = self.user.take() {
-            let events = self.audit.success_event(AuditKind::SignOut).into();
+            let events = self.success_event(AuditKind::SignOut).into();
             let lookup = self.cookie.hashed_secret().lookup_key;
             self.state.store.end_session(&events, account.id, lookup).await?;
         }
-        self.cookie = random::split_token(self.state.clock.now());
+        self.cookie = random::split_token(self.now);
         self.has_cookie = false;
         Ok(())
     }
@@ -251,8 +259,8 @@ impl BrowserSession {
 async fn load_session(
     state: &AppState,
     cookie: HashedSecret,
+    now: Timestamp,
 ) -> Result<Option<SignedInUser>, CommonError> {
-    let now = state.clock.now();
     let Some(session) = state.store.session(cookie, now).await? else { return Ok(None) };
     let account = state.store.account(session.account_id).await?;
     let Some(account) = account.filter(|account| account.disabled_at.is_none()) else {

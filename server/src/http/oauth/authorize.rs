@@ -8,7 +8,6 @@ use belfry_core::oauth::client::Registrar;
 
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError, log_rejection};
-use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{Approval, PendingAuthorization, resume_path};
@@ -17,27 +16,19 @@ use crate::pages::{self, ConsentPage};
 use crate::paths;
 
 /// `GET /oauth/authorize`: starts an authorization.
-pub(crate) async fn begin_authorization(
-    session: BrowserSession,
-    PageGuard(guard): PageGuard,
-    Query(pairs): Query,
-) -> Response {
+pub(crate) async fn begin_authorization(session: BrowserSession, Query(pairs): Query) -> Response {
     respond_with(&session, async {
-        take_next_step(&session, &guard, PendingAuthorization::new(&session, &pairs).await?).await
+        take_next_step(&session, PendingAuthorization::new(&session, &pairs).await?).await
     })
     .await
 }
 
 /// `GET /oauth/authorize/resume`: continues a stored authorization, for example after the user has
 /// signed in or out. The handle in the URL is valid in this browser only.
-pub(crate) async fn resume_authorization(
-    session: BrowserSession,
-    PageGuard(guard): PageGuard,
-    Query(pairs): Query,
-) -> Response {
+pub(crate) async fn resume_authorization(session: BrowserSession, Query(pairs): Query) -> Response {
     respond_with(&session, async {
         let handle = last_value(&pairs, "request");
-        take_next_step(&session, &guard, PendingAuthorization::load(&session, handle).await?).await
+        take_next_step(&session, PendingAuthorization::load(&session, handle).await?).await
     })
     .await
 }
@@ -63,18 +54,17 @@ pub(crate) async fn submit_decision(
 /// Takes the next step of an authorization: shows a page, or completes the authorization.
 async fn take_next_step(
     session: &BrowserSession,
-    guard: &AbuseGuard,
     mut pending: PendingAuthorization,
 ) -> Result<Response, PageError> {
     match pending.next_step(session).await? {
         NextStep::SignIn => {
-            pending.save(session, guard).await?;
+            pending.save(session).await?;
             // The name is known if `force_login` requires the password of a signed-in user again.
             let name = session.account().map_or("", |account| account.name.as_str());
             sign_in::render_sign_in_page(session, Some(&pending), name, None)
         }
         NextStep::RequestConsent => {
-            pending.save(session, guard).await?;
+            pending.save(session).await?;
             render_consent_page(session, &pending)
         }
         NextStep::ShowError(error) => {

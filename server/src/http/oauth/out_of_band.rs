@@ -30,12 +30,11 @@ pub(crate) async fn get_code_page(
         };
         let code = code.and_then(SplitToken::parse_code).ok_or(OAuthError::InvalidGrant)?;
         let store = &session.state.store;
-        let now = session.state.clock.now();
         let viewer = session.account().map(|account| account.id);
         let redeemable_code = store.code(code.hashed_secret()).await?.filter(|stored_code| {
             let grant = &stored_code.grant;
             stored_code.token.is_none()
-                && grant.expires_at > now
+                && grant.expires_at > session.now
                 && Some(grant.account_id) == viewer
         });
         let app_id = redeemable_code.ok_or(OAuthError::InvalidGrant)?.grant.app_id;

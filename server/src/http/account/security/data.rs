@@ -40,12 +40,12 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
         // One at a time per account, because collecting an account's data may take megabytes of
         // memory.
         let _download_slot = session.state.large_body_slots.acquire(account.id)?;
-        let events = session.audit.success_event(AuditKind::DataDownload).into();
+        let events = session.success_event(AuditKind::DataDownload).into();
         session.state.store.record_account_events(&events, account.id).await?;
         let content = to_bytes(&collect_account_data(&session, account).await?);
         let counted_content = session.state.unread_responses.count(account.id, content.into());
         let mut response = JsonBytes(counted_content.map_err(CommonError::from)?).into_response();
-        let today = session.state.clock.now().strftime("%Y-%m-%d");
+        let today = session.now.strftime("%Y-%m-%d");
         let name = account.name.replace('/', "_");
         let disposition = format!("attachment; filename=\"{name}-{today}.json\"");
         let disposition = HeaderValue::from_str(&disposition).map_err(|_| CommonError::Internal)?;
@@ -64,13 +64,12 @@ async fn collect_account_data(
     account: &Account,
 ) -> Result<Value, PageError> {
     let store = &session.state.store;
-    let now = session.state.clock.now();
     let mut apps = Vec::new();
     let mut remaining_tokens = MAX_TOKENS;
-    for app in store.authorized_apps(account.id, now).await? {
+    for app in store.authorized_apps(account.id, session.now).await? {
         let mut tokens = match remaining_tokens {
             0 => Vec::new(),
-            _ => store.account_app_tokens(account.id, app.app_id, now).await?,
+            _ => store.account_app_tokens(account.id, app.app_id, session.now).await?,
         };
         tokens.truncate(remaining_tokens);
         remaining_tokens -= tokens.len();
@@ -78,16 +77,16 @@ async fn collect_account_data(
     }
     // Before the receivers, so that the last success of a receiver is at least as new.
     let deliveries = store.delivery_log(account.id, None, MAX_DELIVERIES).await?;
-    let receivers = store.live_receivers(account.id, now).await?;
-    let sessions = store.account_sessions(account.id, now, MAX_SESSIONS).await?;
-    let rulesets = store.rulesets(account.id, now).await?;
+    let receivers = store.live_receivers(account.id, session.now).await?;
+    let sessions = store.account_sessions(account.id, session.now, MAX_SESSIONS).await?;
+    let rulesets = store.rulesets(account.id, session.now).await?;
     let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
     let events = store.audit_events(filter, MAX_EVENTS).await?;
     let user_id = user_id(&account.name, session.state.server_name());
     let current_session = session.hashed_cookie().lookup_key;
     let Account { email, unverified_email, .. } = account;
     Ok(json!({
-        "exported_at": now.to_string(),
+        "exported_at": session.now.to_string(),
         "account": {
             "id": account.id.to_string(),
             "name": account.name,
