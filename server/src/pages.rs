@@ -11,7 +11,6 @@ mod pager;
 mod rule_title;
 mod security;
 mod sign_in;
-mod sign_up;
 mod timed_text;
 
 use std::borrow::Cow;
@@ -40,8 +39,7 @@ pub use self::notifications::{
 };
 pub use self::pager::PageNumber;
 pub use self::security::{MAX_SESSIONS, SecurityFormError, SecurityPage};
-pub use self::sign_in::SignInPage;
-pub use self::sign_up::SignUpPage;
+pub use self::sign_in::{SignInPage, SignUpPage};
 use self::timed_text::{TimeFormat, TimedText};
 pub use crate::auth::authentication::AuthenticationError;
 use crate::language::{Language, Localize, isolate};

@@ -1,22 +1,20 @@
 //! The devices that get the account's notifications, and the latest deliveries.
 
-mod failure;
-
 use std::borrow::Cow;
 use std::time::Duration;
 
 use askama::Template;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::MessageKind;
 use belfry_core::push::receiver::{Protocol, ReceiverState};
 use belfry_core::rules::{Rule, RuleKind};
 use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery};
 use jiff::Timestamp;
 
-use self::failure::describe_failure;
-use super::format_name;
 use super::rule_title::rule_title;
 use super::timed_text::{TimeFormat, TimedText};
-use super::{AccountNav, AuthenticationError, Form, Layout};
+use super::{AccountNav, AuthenticationError, Form, Layout, format_name};
+use crate::language::Argument;
 
 /// `templates/devices.html`. Posts `device`, a receiver's id, and `change`: `test` or `remove`.
 #[derive(Clone, Template)]
@@ -159,5 +157,62 @@ impl DevicesPage<'_> {
 
     fn timed_text(&self, key: &str, time: Timestamp) -> TimedText {
         TimedText::new(&self.layout, key, time, TimeFormat::Short(self.now))
+    }
+}
+
+/// Describes a failed attempt, for users.
+fn describe_failure(layout: &Layout<'_>, error: Option<&AttemptError>) -> String {
+    use AttemptError as E;
+    let key = match error {
+        Some(E::Status(401 | 403)) => "devices-error-denied",
+        Some(E::Status(408) | E::Timeout) => "devices-error-timeout",
+        Some(E::Status(429)) => "devices-error-busy",
+        Some(E::Status(status)) => {
+            let is_rejection = (400..500).contains(status);
+            let key = if is_rejection { "devices-error-rejected" } else { "devices-error-status" };
+            let status = status.to_string();
+            return layout.language.text_with(key, "status", Argument::Trusted(&status));
+        }
+        // The same for a name in the operator's network and for one that does not exist, so that
+        // users cannot find such names.
+        Some(E::Dns | E::ForbiddenAddress | E::Refused | E::Tls | E::Certificate | E::Protocol) => {
+            "devices-error-unreachable"
+        }
+        _ => "devices-error-other",
+    };
+    layout.text(key).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::tests::sample_layout;
+
+    #[test]
+    fn errors_are_described_in_words() {
+        use AttemptError::{
+            Certificate, Dns, ForbiddenAddress, Refused, Status, Timeout, VapidKeyUnknown,
+        };
+        let denied = "The push service does not accept messages from this server.";
+        let unreachable = "The push service cannot be reached.";
+        for (error, expected) in [
+            (Status(401), denied),
+            (Status(403), denied),
+            (Status(404), "The push service rejected the message (status 404)."),
+            (Status(413), "The push service rejected the message (status 413)."),
+            (Status(408), "The push service did not respond in time."),
+            (Status(429), "The push service is overloaded and asks this server to wait."),
+            (Status(301), "The push service reports an error (status 301)."),
+            (Status(503), "The push service reports an error (status 503)."),
+            (Timeout, "The push service did not respond in time."),
+            (Refused, unreachable),
+            (Certificate, unreachable),
+            (ForbiddenAddress, unreachable),
+            (Dns, unreachable),
+            (VapidKeyUnknown, "The message could not be sent."),
+        ] {
+            assert_eq!(describe_failure(&sample_layout(), Some(&error)), expected, "{error}");
+        }
+        assert_eq!(describe_failure(&sample_layout(), None), "The message could not be sent.");
     }
 }

@@ -20,10 +20,9 @@ pub use self::rejected::{RejectedForm, RejectionReason};
 use self::rows::EntryRow;
 pub use self::trial::Trial;
 pub use self::view::{NotificationsPart, NotificationsView};
-use super::format_name;
 use super::pager::{Pager, select_entries};
 use super::timed_text::{TimeFormat, TimedText};
-use super::{AccountNav, Form, Layout, Notice};
+use super::{AccountNav, Form, Layout, Notice, format_name};
 use crate::language::Argument;
 
 /// `templates/notifications.html`. Posts `change` and the fields of that change.

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use belfry_core::rules::{Rule, RuleKind, builtin};
 
-use super::Layout;
-use super::format_name;
+use super::{Layout, format_name};
 use crate::language::Argument;
 
 pub(super) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {

@@ -4,21 +4,26 @@
 //! instead of itself. CORS preflight requests are not counted: a page could not read a rejection,
 //! and the request that follows is counted.
 
-mod headers;
-
 use std::net::IpAddr;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request};
+use axum::response::Response;
 use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision, TokenOwner};
 use jiff::Timestamp;
 
-pub(crate) use self::headers::RateLimitHeaders;
 use crate::app::AppState;
 use crate::config::RateLimitMode;
 use crate::http::error::LimitExceeded;
+use crate::http::extract::abuse_guard::GuardDecisionSlot;
 use crate::http::extract::client::{self, Client, Credential};
 use crate::limits::ActiveLimits;
+
+const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 pub(crate) struct LimitedRequest<'a> {
     pub(crate) method: &'a str,
@@ -103,4 +108,58 @@ pub(crate) async fn check_limits(
     };
     let decision = state.limits.check(limits, CountMode::Check, &buckets, now).await;
     (client, decision)
+}
+
+/// The rate-limit decisions that a response reports: on the request itself, by the handler's guard,
+/// and on the original request of a gateway check.
+#[derive(Debug, Default)]
+pub(crate) struct RateLimitHeaders {
+    decision: RateLimitDecision,
+    guard_slot: Option<GuardDecisionSlot>,
+}
+
+impl RateLimitHeaders {
+    pub(crate) fn add_decision(&mut self, decision: RateLimitDecision) {
+        self.decision = std::mem::take(&mut self.decision).merge(decision);
+    }
+
+    /// Returns the slot for a guard's decision, creating it if missing.
+    pub(crate) fn guard_slot(&mut self) -> GuardDecisionSlot {
+        self.guard_slot.get_or_insert_default().clone()
+    }
+
+    /// Adds the decision that a handler returned with its response, as an extension.
+    pub(crate) fn add_decision_from(&mut self, response: &mut Response) {
+        if let Some(decision) = response.extensions_mut().remove() {
+            self.add_decision(decision);
+        }
+    }
+
+    /// Writes the headers: `X-RateLimit-*` for the closest limit, `RateLimit` and
+    /// `RateLimit-Policy` for all limits.
+    pub(crate) fn write_to(mut self, response: &mut Response) {
+        if let Some(decision) = self.guard_slot.take().and_then(|slot| slot.take()) {
+            self.add_decision(decision);
+        }
+        let Some(closest) = self.decision.closest_status() else { return };
+        let headers = response.headers_mut();
+        headers.insert(X_LIMIT, number_value(closest.limit.requests()));
+        headers.insert(X_REMAINING, number_value(closest.remaining));
+        headers.insert(X_RESET, text_value(&closest.reset_time()));
+        headers.insert(RATE_LIMIT, text_value(&self.decision.rate_limit()));
+        headers.insert(RATE_LIMIT_POLICY, text_value(&self.decision.rate_limit_policy()));
+    }
+}
+
+fn number_value(value: u32) -> HeaderValue {
+    text_value(itoa::Buffer::new().format(value))
+}
+
+/// Converts text to a header value. The text is always valid, because limit names consist of
+/// characters that headers allow.
+///
+/// The text is copied into one allocation. Converting a `String` or a number would make a second
+/// one, and cost another atomic operation when the value is dropped.
+fn text_value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

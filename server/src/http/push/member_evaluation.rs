@@ -1,13 +1,14 @@
 //! Evaluation of an event for many members, in batches.
 
 mod batch;
-mod target_collector;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use belfry_core::push::message::Counts;
+use belfry_core::push::message::{Counts, DeliveryDetails};
 use belfry_core::rules::MAX_ID_BYTES;
+use belfry_core::rules::evaluate::{Member, PushEvaluation};
 use belfry_core::rules::evaluation_request::EvaluateRequest;
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::index::Members;
@@ -16,8 +17,7 @@ use belfry_delivery::acceptance::MAX_TARGETS;
 use belfry_delivery::acceptance::outgoing::DeliveryTarget;
 use jiff::Timestamp;
 
-use self::batch::{Batch, MEMBERS_ADDED_TOGETHER};
-use self::target_collector::TargetCollector;
+use self::batch::{ActivePusher, Batch, CompiledMember, MEMBERS_ADDED_TOGETHER};
 use crate::auth::application_services::ApplicationService;
 use crate::evaluation::Evaluator;
 use crate::evaluation::pool::EvaluationSlot;
@@ -147,5 +147,56 @@ impl MemberEvaluation {
             }
         }
         Ok(self)
+    }
+}
+
+/// Collects the pushers that get a message about the event.
+struct TargetCollector {
+    counts: Vec<Counts>,
+    loaded_account_ids: HashSet<i64>,
+    targets: Vec<DeliveryTarget>,
+}
+
+impl TargetCollector {
+    /// Creates a collector. `counts` are those of each member of the request.
+    fn new(counts: Vec<Counts>) -> Self {
+        Self { counts, loaded_account_ids: HashSet::new(), targets: Vec::new() }
+    }
+
+    /// Adds those of a member's pushers that get a message. A pusher with a profile tag obeys the
+    /// rules of that device.
+    fn add_member(
+        &mut self,
+        request: &EvaluateRequest,
+        now: Timestamp,
+        budget: &mut RequestWorkBudget,
+        member: &CompiledMember,
+        global_result: &PushEvaluation<'_>,
+    ) {
+        let requested_member = &request.members[member.position];
+        let counts = self.counts.get(member.position).copied().unwrap_or_default();
+        let user_id = member.user_id(requested_member);
+        let user_is_target = request.event.changes_membership_of(user_id);
+        for ActivePusher { receiver_id, origin, profile_tag } in &member.pushers {
+            let (device, device_results);
+            let result = if profile_tag.is_some() {
+                let context =
+                    Member { profile_tag: profile_tag.as_deref(), ..requested_member.member() };
+                let rules = member.rules.as_deref();
+                device = Members::new([(user_id, context, rules)]);
+                device_results = device.evaluate(&request.event, &request.room, now, budget);
+                device_results.get(0).unwrap_or(*global_result)
+            } else {
+                *global_result
+            };
+            if result.notifies() {
+                self.targets.push(DeliveryTarget {
+                    account_id: member.account_id,
+                    receiver_id: *receiver_id,
+                    origin: origin.clone(),
+                    details: DeliveryDetails::new(&result, counts, user_is_target),
+                });
+            }
+        }
     }
 }

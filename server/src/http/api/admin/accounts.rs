@@ -8,8 +8,7 @@ use belfry_core::oauth::scope::Scope;
 use belfry_store::Store;
 use serde_json::Value;
 
-use super::AccountId;
-use super::entity::admin_account_entity;
+use super::{AccountId, admin_account_entity};
 use crate::config::BaseUrl;
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::admin::Admin;

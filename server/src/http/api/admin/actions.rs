@@ -8,8 +8,7 @@ use belfry_core::oauth::scope::Scope;
 use belfry_store::{AccountDeletionOutcome, AccountUpdateOutcome, Store, WriteOutcome};
 use serde_json::{Value, json};
 
-use super::AccountId;
-use super::entity::admin_account_entity;
+use super::{AccountId, admin_account_entity};
 use crate::config::BaseUrl;
 use crate::http::error::ApiError;
 use crate::http::extract::admin::Admin;
