@@ -47,7 +47,7 @@ impl App {
         let scopes = explicit_scopes.or_read();
         match self.details.scopes.first_not_covered(&scopes) {
             Some(_) if is_default => Err(OAuthError::UnregisteredDefaultScope),
-            Some(name) => Err(OAuthError::UnregisteredScope((&*name).into())),
+            Some(name) => Err(OAuthError::UnregisteredScope(name.into())),
             None => Ok(scopes),
         }
     }

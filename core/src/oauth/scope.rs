@@ -1,7 +1,6 @@
 //! OAuth scopes: a catalogue, scopes with a parameter, and stored scopes that only a newer release
 //! supports.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -121,39 +120,21 @@ impl FromStr for Scope {
     }
 }
 
-/// The text before the device id in an [`OtherScope::MatrixDevice`].
+/// The text before the device id in the scope of a Matrix device. No endpoint accepts it yet.
 const MATRIX_DEVICE_PREFIX: &str = "urn:matrix:client:device:";
 
-/// A stored scope that is not in the catalogue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum OtherScope {
-    /// `urn:matrix:client:device:ID`: a Matrix device. No endpoint accepts it yet.
-    MatrixDevice(String),
-    /// A scope that a newer release stored. It has no effect.
-    Unknown(String),
-}
-
-impl OtherScope {
-    fn from_stored(text: &str) -> Self {
-        match text.strip_prefix(MATRIX_DEVICE_PREFIX).filter(|id| !id.is_empty()) {
-            Some(id) => Self::MatrixDevice(id.to_owned()),
-            None => Self::Unknown(text.to_owned()),
-        }
-    }
-
-    fn name(&self) -> Cow<'_, str> {
-        match self {
-            Self::MatrixDevice(id) => format!("{MATRIX_DEVICE_PREFIX}{id}").into(),
-            Self::Unknown(text) => text.into(),
-        }
-    }
+/// Returns whether a scope that is not in the catalogue has a parameter that this release supports.
+fn has_known_parameter(scope: &str) -> bool {
+    scope.strip_prefix(MATRIX_DEVICE_PREFIX).is_some_and(|device_id| !device_id.is_empty())
 }
 
 /// A set of scopes that preserves insertion order. Equality ignores the order.
 #[derive(Debug, Clone, Default, Eq)]
 pub struct Scopes {
     catalogue_scopes: Vec<Scope>,
-    other_scopes: Vec<OtherScope>,
+    /// Stored scopes that are not in the catalogue: those with a parameter, and those that only a
+    /// newer release supports, which have no effect.
+    other_scopes: Vec<String>,
 }
 
 impl Scopes {
@@ -164,7 +145,7 @@ impl Scopes {
         for name in text.split(' ').filter(|name| !name.is_empty()) {
             match Scope::from_name(name) {
                 Some(scope) => scopes.add(scope),
-                None => scopes.add_other(OtherScope::from_stored(name)),
+                None => scopes.add_other(name.to_owned()),
             }
         }
         scopes
@@ -172,22 +153,19 @@ impl Scopes {
 
     /// Returns the text to store: all scopes, separated by spaces, including unknown ones.
     pub fn to_stored(&self) -> String {
-        let catalogue_names = self.iter().map(|scope| scope.as_str().into());
-        catalogue_names
-            .chain(self.other_scopes.iter().map(OtherScope::name))
-            .collect::<Vec<_>>()
-            .join(" ")
+        let catalogue_names = self.catalogue_scopes.iter().map(|scope| scope.as_str());
+        let other_names = self.other_scopes.iter().map(String::as_str);
+        catalogue_names.chain(other_names).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the number of stored scopes that this release does not support.
     pub fn unknown_count(&self) -> usize {
-        self.other_scopes.iter().filter(|scope| matches!(scope, OtherScope::Unknown(_))).count()
+        self.other_scopes.iter().filter(|scope| !has_known_parameter(scope)).count()
     }
 
     /// Returns the memory that the scopes occupy outside this value, in bytes.
     pub fn heap_bytes(&self) -> usize {
-        let other_bytes =
-            self.other_scopes.iter().map(|other| size_of_val(other) + other.name().len());
+        let other_bytes = self.other_scopes.iter().map(|other| size_of_val(other) + other.len());
         self.catalogue_scopes.len() + other_bytes.sum::<usize>()
     }
 
@@ -202,7 +180,7 @@ impl Scopes {
         }
     }
 
-    fn add_other(&mut self, scope: OtherScope) {
+    fn add_other(&mut self, scope: String) {
         if !self.other_scopes.contains(&scope) {
             self.other_scopes.push(scope);
         }
@@ -220,13 +198,12 @@ impl Scopes {
 
     /// Returns the names of the scopes that this release supports: those of the catalogue, then
     /// those with a parameter.
-    pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let is_known = |scope: &&OtherScope| !matches!(scope, OtherScope::Unknown(_));
-        let other_names = self.other_scopes.iter().filter(is_known).map(OtherScope::name);
-        self.iter().map(|scope| scope.as_str().into()).chain(other_names)
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let other_names = self.other_scopes.iter().map(String::as_str);
+        let catalogue_names = self.catalogue_scopes.iter().map(|scope| scope.as_str());
+        catalogue_names.chain(other_names.filter(|name| has_known_parameter(name)))
     }
 
-    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.catalogue_scopes.is_empty() && self.other_scopes.is_empty()
     }
@@ -238,14 +215,12 @@ impl Scopes {
 
     /// Returns the name of the first scope in `requested_scopes` that an app which registered these
     /// scopes may not request.
-    pub fn first_not_covered<'a>(&self, requested_scopes: &'a Self) -> Option<Cow<'a, str>> {
+    pub fn first_not_covered<'a>(&self, requested_scopes: &'a Self) -> Option<&'a str> {
         let is_covered = |scope: &Scope| self.iter().any(|registered| registered.covers(*scope));
         let catalogue_scope = requested_scopes.iter().find(|scope| !is_covered(scope));
         let other_scope =
             requested_scopes.other_scopes.iter().find(|scope| !self.other_scopes.contains(scope));
-        catalogue_scope
-            .map(|scope| scope.as_str().into())
-            .or_else(|| other_scope.map(OtherScope::name))
+        catalogue_scope.map(Scope::as_str).or(other_scope.map(String::as_str))
     }
 
     /// Returns whether an account with `role` may grant all scopes; `None` for an app token.

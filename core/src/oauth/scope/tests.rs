@@ -46,7 +46,7 @@ fn an_app_may_request_only_scopes_that_its_registered_scopes_cover() {
         ("", "read", Some("read")),
     ] {
         assert_eq!(
-            scopes(registered).first_not_covered(&scopes(requested)).as_deref(),
+            scopes(registered).first_not_covered(&scopes(requested)),
             not_covered,
             "{registered} for {requested}"
         );
@@ -170,10 +170,7 @@ fn scopes_outside_the_catalogue_cannot_be_requested_but_are_compared() {
         let with_unlisted = Scopes::from_stored(&format!("read {unlisted_scope}"));
         assert_ne!(with_unlisted, scopes("read"));
         assert_eq!(with_unlisted.first_not_covered(&scopes("read")), None);
-        assert_eq!(
-            scopes("read").first_not_covered(&with_unlisted).as_deref(),
-            Some(unlisted_scope)
-        );
+        assert_eq!(scopes("read").first_not_covered(&with_unlisted), Some(unlisted_scope));
         assert_eq!(
             Scopes::from_stored(unlisted_scope).or_read(),
             Scopes::from_stored(unlisted_scope)

@@ -1,6 +1,5 @@
 //! `/api/v1/apps`: app registration.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -60,7 +59,7 @@ impl Application {
             id: id.to_string(),
             name: details.name,
             website: details.website,
-            scopes: details.scopes.names().map(Cow::into_owned).collect(),
+            scopes: details.scopes.names().map(str::to_owned).collect(),
             redirect_uri: uris.join("\n"),
             redirect_uris: uris,
             vapid_key: delivery.map(Delivery::vapid_key).unwrap_or_default(),
