@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde::de::Error as _;
-use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -277,7 +276,6 @@ impl<'a> PushEvaluation<'a> {
         Effect::from_actions(self.all_actions)
     }
 
-    /// Returns whether the user is notified.
     pub fn notifies(&self) -> bool {
         self.all_actions.contains(&Action::Notify)
     }
@@ -289,6 +287,12 @@ impl<'a> PushEvaluation<'a> {
             Action::DontNotify | Action::Coalesce | Action::BareSetTweak => false,
         };
         self.all_actions.iter().filter(has_effect)
+    }
+
+    /// Returns the form of responses, with these of the rule's actions.
+    pub(super) fn to_wire(&self, actions: Vec<&'a Action>) -> WireEvaluation<'a> {
+        let tweaks = collect_tweaks(actions.iter().copied());
+        WireEvaluation { notify: self.notifies(), rule: self.rule, actions, tweaks }
     }
 
     /// Returns the tweaks of the notification. Of several tweaks with the same name, the last one
@@ -326,11 +330,15 @@ impl PartialEq for PushEvaluation<'_> {
 
 impl Serialize for PushEvaluation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("PushEvaluation", 4)?;
-        object.serialize_field("notify", &self.notifies())?;
-        object.serialize_field("rule", &self.rule)?;
-        object.serialize_field("actions", &self.actions().collect::<Vec<_>>())?;
-        object.serialize_field("tweaks", &self.tweaks())?;
-        object.end()
+        self.to_wire(self.actions().collect()).serialize(serializer)
     }
+}
+
+/// An evaluation as responses contain it.
+#[derive(Serialize)]
+pub(super) struct WireEvaluation<'a> {
+    notify: bool,
+    rule: Option<RuleName<'a>>,
+    actions: Vec<&'a Action>,
+    tweaks: BTreeMap<&'a str, TweakValue>,
 }

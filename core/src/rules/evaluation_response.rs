@@ -1,13 +1,10 @@
 //! The response to an evaluation request for many users: users grouped by their results.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use serde::Serialize;
-
-use super::action::collect_tweaks;
+use super::builtin;
 use super::evaluate::RuleName;
 use super::index::RoomEvaluation;
-use super::{Action, RuleRef, TweakValue, builtin};
 use crate::json;
 
 /// The response to an evaluation request. The results are added in batches of members.
@@ -28,14 +25,6 @@ struct Group {
     positions: Vec<usize>,
 }
 
-#[derive(Debug, Serialize)]
-struct GroupResult<'a> {
-    notify: bool,
-    rule: Option<RuleRef>,
-    actions: &'a [&'a Action],
-    tweaks: BTreeMap<&'a str, TweakValue>,
-}
-
 impl EvaluationResponse {
     /// Creates an empty response. If `includes_silent` is true, users that are not notified are
     /// listed as well.
@@ -51,21 +40,15 @@ impl EvaluationResponse {
                 continue;
             }
             let evaluation = &group.evaluation;
-            let notify = evaluation.notifies();
-            let actions = evaluation.limited_actions();
-            let result = GroupResult {
-                notify,
-                rule: evaluation.rule.map(RuleName::to_ref),
-                actions: &actions,
-                tweaks: collect_tweaks(actions.iter().copied()),
-            };
+            let result = json::to_bytes(&evaluation.to_wire(evaluation.limited_actions()));
             let is_by_user = |rule: RuleName<'_>| {
                 !rule.rule_id.starts_with('.') || rule.rule_id == builtin::MASTER
             };
             let index = self.groups.len();
-            let members = self.groups.entry(json::to_bytes(&result)).or_insert_with(|| Group {
+            let members = self.groups.entry(result).or_insert_with(|| Group {
                 index,
-                is_silenced_by_user: !notify && evaluation.rule.is_some_and(is_by_user),
+                is_silenced_by_user: !evaluation.notifies()
+                    && evaluation.rule.is_some_and(is_by_user),
                 positions: Vec::new(),
             });
             members.positions.extend(group.members.iter().map(|member| positions[*member]));
