@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::EnumDiscriminants;
 
 use super::receiver::Pusher;
 use crate::json;
@@ -21,9 +22,14 @@ const MAX_MASTODON_BODY_LENGTH: usize = 140;
 const PREFERRED_LOCALE: &str = "en";
 
 /// The content of an event or a notification, independent of the format that a receiver gets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// The kind of a message is stored with its deliveries as a [`MessageKind`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(rename_all = "lowercase")]
+#[strum_discriminants(name(MessageKind))]
+#[strum_discriminants(derive(Default, Serialize, Deserialize), serde(rename_all = "lowercase"))]
 pub enum Message {
+    #[strum_discriminants(default)]
     Event(EventMessage),
     Notification(NotificationMessage),
     /// The secret that a client sends back to activate its pusher for Web Push.
@@ -38,18 +44,6 @@ pub enum Message {
         title: String,
         body: String,
     },
-}
-
-/// The kind of a message, which is stored with its deliveries.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MessageKind {
-    #[default]
-    Event,
-    Notification,
-    /// A request to acknowledge a pusher.
-    Ack,
-    Test,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,12 +145,7 @@ impl DeliveryDetails {
 
 impl Message {
     pub fn kind(&self) -> MessageKind {
-        match self {
-            Self::Event(_) => MessageKind::Event,
-            Self::Notification(_) => MessageKind::Notification,
-            Self::Ack { .. } => MessageKind::Ack,
-            Self::Test { .. } => MessageKind::Test,
-        }
+        self.into()
     }
 
     /// Returns the id of the event or notification in the delivery log.

@@ -48,7 +48,6 @@ pub struct NotifyRequest {
 pub struct NotificationRequest {
     pub account: AccountName,
     pub message: NotificationMessage,
-    /// The relationship between the account and the person who caused the notification.
     pub relationship: Relationship,
     /// The time to live: an undelivered message is dropped after it.
     pub ttl: Duration,

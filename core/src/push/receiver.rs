@@ -55,7 +55,6 @@ pub struct Subscription {
     pub p256dh: String,
     /// True if messages are encrypted as in RFC 8291, false if as in its draft 4.
     pub standard: bool,
-    /// The notifications that the client has selected.
     #[serde(flatten)]
     pub settings: SubscriptionSettings,
 }
@@ -65,7 +64,6 @@ pub struct Subscription {
 pub struct SubscriptionSettings {
     /// The notification types that are turned on or off. Absent types are off.
     pub alerts: BTreeMap<String, bool>,
-    /// The people whose notifications are sent.
     pub policy: Policy,
 }
 

@@ -36,13 +36,9 @@ const POLICY: &str = "data[policy]";
 const TOP_LEVEL_POLICY: &str = "policy";
 
 pub struct SubscriptionRequest {
-    /// The URL of the push service.
     pub endpoint: Endpoint,
     pub keys: WebPushKeys,
-    /// True if messages are encrypted as in RFC 8291, false if as in its draft 4.
-    pub standard: bool,
-    /// The notifications that the client has selected.
-    pub settings: SubscriptionSettings,
+    pub subscription: Subscription,
 }
 
 /// The reason a subscription is rejected, worded as in Mastodon.
@@ -81,27 +77,24 @@ impl SubscriptionRequest {
         let endpoint = required_value(ENDPOINT, SubscriptionError::EndpointBlank)?;
         let public_key = required_value(PUBLIC_KEY, SubscriptionError::PublicKeyBlank)?;
         let auth = required_value(AUTH, SubscriptionError::AuthBlank)?;
-        Ok(Self {
-            endpoint: Endpoint::parse(endpoint, address_policy)?,
-            keys: WebPushKeys::parse(public_key, auth)?,
+        let endpoint = Endpoint::parse(endpoint, address_policy)?;
+        let keys = WebPushKeys::parse(public_key, auth)?;
+        let subscription = Subscription {
+            endpoint: endpoint.url().to_string(),
+            p256dh: keys.public_key_text(),
             standard: is_true(form::last_value(pairs, STANDARD)),
             settings: SubscriptionSettings::from_pairs(pairs)?,
-        })
+        };
+        Ok(Self { endpoint, keys, subscription })
     }
 
     /// Returns the two stored parts of the receiver. `access_token` is that of the request.
     pub fn into_receiver(self, access_token: &Secret) -> (ReceiverDocument, ReceiverSecrets) {
-        let subscription = Subscription {
-            endpoint: self.endpoint.url().to_string(),
-            p256dh: self.keys.public_key_text(),
-            standard: self.standard,
-            settings: self.settings,
-        };
         let secrets = ReceiverSecrets {
             auth: Some(self.keys.auth_text()),
             access_token: Some(access_token.reveal().to_owned()),
         };
-        (ReceiverDocument::Subscription(subscription), secrets)
+        (ReceiverDocument::Subscription(self.subscription), secrets)
     }
 }
 

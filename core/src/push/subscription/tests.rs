@@ -54,12 +54,12 @@ fn the_form_of_mastodon_py_is_read() {
     let request = read(&form::parse(body.as_bytes()).unwrap()).unwrap_or_else(|e| panic!("{e}"));
     assert!(request.keys == keys);
     assert_eq!(request.endpoint.url().as_str(), URL);
-    assert!(!request.standard);
+    assert!(!request.subscription.standard);
     let settings = SubscriptionSettings {
         alerts: alerts(&[("follow", false), ("mention", true), ("admin.sign_up", true)]),
         policy: Policy::Followed,
     };
-    assert_eq!(request.settings, settings);
+    assert_eq!(request.subscription.settings, settings);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn flags_are_parsed_as_in_mastodon() {
         assert_eq!(settings.alerts, alerts(&[("poll", is_on)]), "{value}");
         let mut pairs = required_pairs();
         pairs.push((STANDARD.to_owned(), value.to_owned()));
-        assert_eq!(read(&pairs).map(|request| request.standard), Ok(is_on), "{value}");
+        assert_eq!(read(&pairs).map(|request| request.subscription.standard), Ok(is_on), "{value}");
     }
 }
 
