@@ -169,9 +169,7 @@ pub struct Window {
 /// A limit that applies to a request, and the key it is counted under.
 #[derive(Debug, Clone)]
 pub struct Bucket<'a> {
-    /// The limit, with its number of requests and its window.
     pub limit: &'a Arc<Limit>,
-    /// The key that the request is counted under.
     pub key: LimitKey,
 }
 

@@ -17,9 +17,7 @@ use super::{Bucket, Buckets, Limit};
 /// together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitRow {
-    /// The name, number of requests and window.
     pub limit: Arc<Limit>,
-    /// The kind of key under which requests are counted.
     pub per: KeyKind,
     pub patterns: Vec<RoutePattern>,
 }

@@ -14,7 +14,6 @@ pub struct NewRule(Rule);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnabledChange {
-    /// True if the rule is enabled.
     pub(super) enabled: bool,
     /// The time at which a change to a built-in rule expires; rejected for user rules.
     pub(super) until: Option<RuleExpiry>,

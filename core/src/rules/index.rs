@@ -131,7 +131,6 @@ impl<'a> Members<'a> {
         self.slots.len()
     }
 
-    /// Returns whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

@@ -121,7 +121,6 @@ pub struct Setting {
     /// True if the effect is the same for messages that mention the user, because the rule is an
     /// override rule.
     pub includes_mentions: bool,
-    /// True if the rule is enabled.
     pub enabled: bool,
     /// Time at which the rule expires.
     pub until: Option<Timestamp>,

@@ -14,9 +14,7 @@ use crate::json::{self, Fields, Location, read_array};
 pub struct Rule {
     /// Id, unique in its scope and kind.
     pub rule_id: String,
-    /// True if the rule is evaluated.
     pub enabled: bool,
-    /// Actions to perform when the rule matches.
     pub actions: Vec<Action>,
     /// Conditions that must all be met. Always present for override and underride rules.
     pub conditions: Option<Vec<Condition>>,

@@ -239,12 +239,10 @@ impl WeekdaySet {
         Self(self.0 | Self::bit(day))
     }
 
-    /// Returns whether a day is in the set.
     pub fn contains(self, day: Weekday) -> bool {
         self.0 & Self::bit(day) != 0
     }
 
-    /// Returns whether the set is empty.
     pub fn is_empty(self) -> bool {
         self == Self::EMPTY
     }
@@ -294,7 +292,6 @@ impl Schedule {
         Some(Self { zone, intervals: intervals.collect() })
     }
 
-    /// Returns the number of intervals.
     pub(super) fn len(&self) -> usize {
         self.intervals.len()
     }

@@ -57,7 +57,6 @@ pub(crate) enum CompiledCondition {
     },
     /// The message text matches a pattern at word boundaries.
     BodyWord(TextPattern),
-    /// The message text contains the user's display name.
     DisplayName,
     MemberCount(MemberCountRange),
     /// The sender's power level is high enough for this notification key.

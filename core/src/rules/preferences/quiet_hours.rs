@@ -32,7 +32,6 @@ pub struct QuietHours {
     /// day.
     pub end: TimeOfDay,
     pub time_zone: String,
-    /// The messages that still notify.
     pub level: QuietLevel,
 }
 
@@ -65,14 +64,12 @@ pub const DAY_FIELDS: [(Weekday, &str); 7] = [
 pub struct QuietHoursPreference {
     /// The quiet hours; `None` if a client has set times that do not form one period.
     pub quiet_hours: Option<QuietHours>,
-    /// True if the rule is enabled.
     pub enabled: bool,
 }
 
 /// A time during which rules for quiet hours match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuietPeriod {
-    /// The messages that still notify.
     pub level: QuietLevel,
     /// The end; `None` if it never ends.
     pub until: Option<Timestamp>,
