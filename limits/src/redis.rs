@@ -37,7 +37,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::time::Instant;
 
-pub use self::diagnosis::{RedisDiagnosis, RedisMeasurement, diagnose};
+pub use self::diagnosis::{RedisDiagnosis, diagnose};
 use self::node::CONNECT_TIMEOUT;
 pub(super) use self::reservation::Reservation;
 pub(super) use self::script::WindowState;

@@ -31,7 +31,6 @@ pub use self::accent::Accent;
 #[cfg(test)]
 pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::effective::EXAMPLE;
-pub use self::file_modes::{Exposure, UnsafeFile};
 pub use self::limits::{IPV6_48_MULTIPLE, LimitSettings};
 pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, serve_flags};

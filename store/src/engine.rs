@@ -6,7 +6,6 @@
 //! integers.
 
 pub(crate) mod database;
-pub(crate) mod diagnosis;
 mod fragments;
 pub(crate) mod migrations;
 pub(crate) mod options;

@@ -38,11 +38,3 @@ fn postgres_dirs(parent: &str) -> Vec<PathBuf> {
     versions.sort_by(|a, b| b.cmp(a));
     versions.into_iter().map(|(_, path)| path).collect()
 }
-
-/// Returns the path of libfaketime, which distributions install in different directories.
-#[must_use]
-pub fn find_libfaketime() -> Option<PathBuf> {
-    let mut dirs = vec![PathBuf::from("/usr/lib64"), PathBuf::from("/usr/lib")];
-    dirs.extend(fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path()));
-    dirs.iter().map(|dir| dir.join("faketime/libfaketimeMT.so.1")).find(|path| path.exists())
-}

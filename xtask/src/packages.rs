@@ -77,12 +77,6 @@ const WRK: Package = Package {
     probe: "command -v wrk",
     purpose: "load generator",
 };
-const FAKETIME: Package = Package {
-    apt: "libfaketime",
-    other_names: ["libfaketime", "libfaketime", "libfaketime"],
-    probe: "ls /usr/lib*/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1 | grep .",
-    purpose: "tests with a clock that jumps",
-};
 const ZSH: Package = Package {
     apt: "zsh",
     other_names: ["zsh", "zsh", "zsh"],
@@ -149,7 +143,6 @@ pub(crate) const FOR_TESTS: &[Package] = &[
     CHROMEDRIVER,
     PYTHON,
     NPM,
-    FAKETIME,
     ZSH,
     FISH,
     MANDOC,

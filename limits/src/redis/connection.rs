@@ -4,7 +4,6 @@ use std::io;
 use std::time::Duration;
 
 use belfry_core::limits::CountMode;
-use jiff::SignedDuration;
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, RedisResult,
@@ -40,21 +39,6 @@ impl Connection {
             tag.map(|tag| RedisCounter::for_test_write(prefix, tag)).into_iter().collect();
         let mode = ScriptMode::Count(CountMode::Charge);
         self.run(&ScriptRun { mode, counters }, false).await.map(drop)
-    }
-
-    /// Returns the server's Unix time.
-    pub(super) async fn server_time(&mut self) -> RedisResult<SignedDuration> {
-        let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.0).await?;
-        Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))
-    }
-
-    /// Returns the setting `cluster-require-full-coverage`.
-    pub(super) async fn requires_full_coverage(&mut self) -> RedisResult<bool> {
-        let name = "cluster-require-full-coverage";
-        let mut command = redis::cmd("CONFIG");
-        let (_name, value): (String, String) =
-            command.arg("GET").arg(name).query_async(&mut self.0).await?;
-        Ok(value == "yes")
     }
 
     /// Returns the nodes that own each slot. A server that is not in a cluster responds with an

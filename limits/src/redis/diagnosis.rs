@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use belfry_runtime::clock::{Clock, SystemClock};
-use jiff::SignedDuration;
 use redis::{ConnectionInfo, RedisError, RedisResult};
 
 use super::connection::{Connection, with_address, with_timeout};
@@ -14,20 +12,8 @@ use super::slots::{ALL_SLOTS, SlotRange, find_hash_tag};
 #[derive(Debug)]
 pub struct RedisDiagnosis {
     pub address: String,
-    /// The measurement, or the reason why the server cannot count.
-    pub result: Result<RedisMeasurement, RedisError>,
-}
-
-/// Measured properties of a server that counts.
-#[derive(Debug)]
-pub struct RedisMeasurement {
-    pub response_time: Duration,
-    /// The server's clock minus this machine's; `None` if the Redis user may not read the server's
-    /// clock.
-    pub clock_offset: Option<SignedDuration>,
-    /// True if the server rejects commands while another shard of its cluster has no primary; false
-    /// if the Redis user may not read the setting.
-    pub requires_full_coverage: bool,
+    /// The time to count a request, or the reason why the server cannot count.
+    pub result: Result<Duration, RedisError>,
 }
 
 /// Connects to every server that counts, and runs the rate-limit script as a node does at startup:
@@ -68,23 +54,11 @@ pub async fn diagnose(
     diagnoses
 }
 
-async fn measure_server(
-    info: &ConnectionInfo,
-    prefix: &str,
-    tag: &str,
-) -> RedisResult<RedisMeasurement> {
+async fn measure_server(info: &ConnectionInfo, prefix: &str, tag: &str) -> RedisResult<Duration> {
     let mut connection = Connection::open(info).await?;
     // Loads the script if the server does not have it.
     connection.test_write(prefix, Some(tag)).await?;
     let start = Instant::now();
     connection.test_write(prefix, Some(tag)).await?;
-    let response_time = start.elapsed();
-    let now = SystemClock.now();
-    let start = Instant::now();
-    let clock_offset = connection.server_time().await.ok().map(|server_time| {
-        let one_way_delay = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
-        server_time - now.as_duration() - one_way_delay
-    });
-    let requires_full_coverage = connection.requires_full_coverage().await.unwrap_or(false);
-    Ok(RedisMeasurement { response_time, clock_offset, requires_full_coverage })
+    Ok(start.elapsed())
 }

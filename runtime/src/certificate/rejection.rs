@@ -20,7 +20,11 @@ pub fn describe(reason: &CertificateError) -> String {
             let now = to_timestamp(*time);
             format!("is not valid before {valid_from}; this machine's clock says {now}")
         }
-        reason if is_untrusted(reason) => {
+        // A wrong signature, or one for a different kind of key, usually means that the issuer has
+        // the same name as a trusted authority.
+        CertificateError::UnknownIssuer
+        | CertificateError::BadSignature
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
             "was issued by an authority that this machine does not trust, or the server does not \
              send the intermediate certificates"
                 .to_owned()
@@ -35,17 +39,6 @@ pub fn describe(reason: &CertificateError) -> String {
         CertificateError::BadEncoding => "cannot be parsed".to_owned(),
         other => describe_other(other),
     }
-}
-
-/// Returns whether the certificate's issuer is not trusted. A wrong signature, or one for a
-/// different kind of key, usually means that the issuer has the same name as a trusted authority.
-pub fn is_untrusted(reason: &CertificateError) -> bool {
-    matches!(
-        reason,
-        CertificateError::UnknownIssuer
-            | CertificateError::BadSignature
-            | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. }
-    )
 }
 
 /// Describes any other reason. rustls has no variant for two common reasons, so they are recognised

@@ -29,26 +29,25 @@ pub(super) fn print_example() -> Result<(), CliError> {
 /// result are written to stderr, so that stdout is a valid configuration file.
 pub(super) fn check(config: &Config) -> Result<(), CliError> {
     check_files(config)?;
-    if let Some(path) = config.sealing_key_path()
-        && config.push.contact.is_some()
-        && (path.exists() || matches!(config.database(), Database::Postgres(_)))
-    {
-        load_sealing_key(&path, false)?;
-    }
     print(&config.to_toml()?)?;
     print_warnings(&config.warnings(&config.base_url(), SystemClock.now()));
     print_message("the settings are valid");
     Ok(())
 }
 
-/// Loads the files that the settings name, except the sealing key, for which `doctor` has a separate
-/// check.
+/// Loads the files that the settings name.
 pub(super) fn check_files(config: &Config) -> Result<(), ConfigError> {
-    let errors: [Option<CliError>; 4] = [
+    let sealing_key = config
+        .sealing_key_path()
+        .filter(|_| config.push.contact.is_some())
+        // A server on SQLite creates a missing key.
+        .filter(|path| path.exists() || matches!(config.database(), Database::Postgres(_)));
+    let errors: [Option<CliError>; 5] = [
         ApplicationServices::load(&config.application_services).err().map(Into::into),
         config.tls.clone().and_then(|files| Tls::load(files).err()).map(Into::into),
         Store::check_certificates(&config.database()).err().map(Into::into),
         redis_servers(config).err().map(Into::into),
+        sealing_key.and_then(|path| load_sealing_key(&path, false).err()).map(Into::into),
     ];
     ConfigError::from_problems(errors.iter().flatten().map(ToString::to_string).collect())
 }

@@ -4,19 +4,25 @@
 //! server needs. It works with and without a running server.
 
 mod base_url;
-mod certificate;
-mod engines;
 mod proxy;
-mod push;
+mod redis;
 mod report;
 mod server;
 
+use std::time::Duration;
+
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_store::{Access, Options, SchemaPolicy, Store, StoreError};
 use clap::Args;
+use tokio::time::timeout;
 
 use self::report::Report;
 use super::output::format_count;
 use super::{CliError, config as config_command};
-use crate::config::{Config, ConfigError, Exposure, UnsafeFile};
+use crate::config::{Config, ConfigError};
+
+/// Maximum time to open the database.
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Args)]
 pub(super) struct Command {
@@ -49,43 +55,56 @@ impl Command {
 
 async fn run_checks(config: &Config, report: &mut Report) {
     check_settings(config, report);
-    check_modes(config, report);
-    engines::check(config, report).await;
-    push::check(config, report).await;
-    certificate::check(config, report);
+    check_database(config, report).await;
+    redis::check(config, report).await;
+    match &config.push.contact {
+        Some(contact) => {
+            report.ok("push", format!("delivery is on, with the contact {contact}"));
+        }
+        None => report.skip("push", "no push.contact: delivery is off"),
+    }
     let server = server::check(config, report).await;
     base_url::check(config, server.as_ref(), report).await;
 }
 
-/// Checks the files that the settings name, and reports warnings about the settings, which are
-/// valid because they were loaded.
+/// Checks the files that the settings name, and reports the warnings of `belfry config check`. The
+/// settings are valid, because they were loaded.
 fn check_settings(config: &Config, report: &mut Report) {
     if let Err(error) = config_command::check_files(config) {
         for problem in error.problems {
             report.fail("settings", problem, "correct the file or the setting that names it");
         }
-        return;
     }
-    // The certificate and the files that others can change have separate checks.
-    let warnings = config.setting_warnings(&config.base_url());
+    let warnings = config.warnings(&config.base_url(), SystemClock.now());
     if warnings.is_empty() {
-        report.ok("settings", "valid; belfry config check shows them");
+        report.ok("settings", "no warnings; belfry config check shows the settings");
     }
     for warning in warnings {
         report.warn("settings", warning, "");
     }
 }
 
-/// Checks that other users cannot read or change the data and the files with secrets.
-fn check_modes(config: &Config, report: &mut Report) {
-    let unsafe_files = config.unsafe_files();
-    if unsafe_files.is_empty() {
-        report.ok("files", "no other user can change the data or the files with secrets");
-    }
-    for UnsafeFile { problem, fix, exposure } in unsafe_files {
-        match exposure {
-            Exposure::Readable => report.warn("files", problem, fix),
-            Exposure::Changeable => report.fail("files", problem, fix),
+/// Checks that the database can be opened and has the schema of this version.
+async fn check_database(config: &Config, report: &mut Report) {
+    let database = config.database();
+    let options = Options { schema: SchemaPolicy::Require, access: Access::Read, ..config.store };
+    let opening = Store::open(&database, &options, SystemClock.now());
+    match timeout(DATABASE_TIMEOUT, opening).await {
+        Ok(Ok(_)) => report.ok("database", format!("{database} can be read")),
+        Ok(Err(error)) => {
+            // Other errors say what to do.
+            let fix = match error {
+                StoreError::Damaged { .. } => {
+                    "stop the server, move the files of the database away, and restore a backup"
+                }
+                _ => "",
+            };
+            report.fail("database", error.to_string(), fix);
+        }
+        Err(_) => {
+            let seconds = DATABASE_TIMEOUT.as_secs();
+            let problem = format!("{database} does not respond within {seconds} s");
+            report.fail("database", problem, "check its log and its load");
         }
     }
 }

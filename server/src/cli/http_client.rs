@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Empty, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use rustls::{CertificateError, ClientConfig};
+use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -47,57 +47,32 @@ pub(super) struct Response {
     pub local_address: SocketAddr,
 }
 
-/// The reason why there is no response.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum GetError {
-    /// Nothing accepts connections there.
-    #[error("connection refused: nothing listens on {0}")]
-    Refused(String),
-    /// The server's certificate was rejected.
-    #[error("its certificate {}", rejection::describe(.0))]
-    Certificate(CertificateError),
-    /// The server does not use TLS.
-    #[error("it does not respond with TLS; probably it serves plain HTTP")]
-    NotTls,
-    /// The server does not use HTTP.
-    #[error("it does not respond with HTTP; probably it serves HTTPS ({0})")]
-    NotHttp(String),
-    /// Another error, such as a timeout.
-    #[error("{0}")]
-    Other(String),
-}
-
-impl From<String> for GetError {
-    fn from(reason: String) -> Self {
-        Self::Other(reason)
-    }
-}
-
 /// Sends a GET request with these headers, without following redirects.
 pub(super) async fn get(
     url: &Url,
     certificate_check: CertificateCheck,
     headers: &[(&str, &str)],
-) -> Result<Response, GetError> {
+) -> Result<Response, String> {
     let response = timeout(TIMEOUT, get_without_timeout(url, certificate_check, headers)).await;
-    response.unwrap_or_else(|_| Err(format!("no response within {TIMEOUT:?}").into()))
+    response.unwrap_or_else(|_| Err(format!("no response within {TIMEOUT:?}")))
 }
 
 async fn get_without_timeout(
     url: &Url,
     certificate_check: CertificateCheck,
     headers: &[(&str, &str)],
-) -> Result<Response, GetError> {
+) -> Result<Response, String> {
     let (Some(host), Some(port), "http" | "https") =
         (url.host_str(), url.port_or_known_default(), url.scheme())
     else {
-        let reason = "the URL must begin with http:// or https://, and have a host";
-        return Err(GetError::Other(reason.to_owned()));
+        return Err("the URL must begin with http:// or https://, and have a host".to_owned());
     };
     let host = host.trim_matches(['[', ']']);
     let stream = TcpStream::connect((host, port)).await.map_err(|error| match error.kind() {
-        io::ErrorKind::ConnectionRefused => GetError::Refused(format!("{host} port {port}")),
-        _ => GetError::Other(format_error_chain(&error)),
+        io::ErrorKind::ConnectionRefused => {
+            format!("connection refused: nothing listens on {host} port {port}")
+        }
+        _ => format_error_chain(&error),
     })?;
     let local_address = stream.local_addr().map_err(|error| format_error_chain(&error))?;
     if url.scheme() == "http" {
@@ -106,17 +81,19 @@ async fn get_without_timeout(
     let name = ServerName::try_from(host.to_owned()).map_err(|error| format_error_chain(&error))?;
     let connector = TlsConnector::from(Arc::new(build_client_config(certificate_check)?));
     let stream =
-        connector.connect(name, stream).await.map_err(|error| classify_tls_error(&error))?;
+        connector.connect(name, stream).await.map_err(|error| describe_tls_error(&error))?;
     get_over_stream(url, headers, stream, local_address).await
 }
 
-fn classify_tls_error(error: &io::Error) -> GetError {
+fn describe_tls_error(error: &io::Error) -> String {
     if let Some(reason) = rejection::find_certificate_error(error) {
-        return GetError::Certificate(reason);
+        return format!("its certificate {}", rejection::describe(&reason));
     }
     match rejection::find_tls_error(error) {
-        Some(rustls::Error::InvalidMessage(_)) => GetError::NotTls,
-        _ => GetError::Other(format_error_chain(error)),
+        Some(rustls::Error::InvalidMessage(_)) => {
+            "it does not respond with TLS; probably it serves plain HTTP".to_owned()
+        }
+        _ => format_error_chain(error),
     }
 }
 
@@ -126,19 +103,19 @@ async fn get_over_stream<S>(
     headers: &[(&str, &str)],
     stream: S,
     local_address: SocketAddr,
-) -> Result<Response, GetError>
+) -> Result<Response, String>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let classify_error = |error: hyper::Error| {
-        let is_http = !error.is_parse() && !error.is_incomplete_message();
-        if is_http || url.scheme() == "https" {
-            return GetError::Other(format_error_chain(&error));
+    let describe_error = |error: hyper::Error| {
+        let reason = format_error_chain(&error);
+        if url.scheme() == "http" && (error.is_parse() || error.is_incomplete_message()) {
+            return format!("it does not respond with HTTP; probably it serves HTTPS ({reason})");
         }
-        GetError::NotHttp(format_error_chain(&error))
+        reason
     };
     let (mut sender, connection) =
-        http1::handshake(TokioIo::new(stream)).await.map_err(classify_error)?;
+        http1::handshake(TokioIo::new(stream)).await.map_err(describe_error)?;
     tokio::spawn(connection);
     let mut request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
         .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
@@ -148,7 +125,7 @@ where
     }
     let request =
         request.body(Empty::<Bytes>::new()).map_err(|error| format_error_chain(&error))?;
-    let response = sender.send_request(request).await.map_err(classify_error)?;
+    let response = sender.send_request(request).await.map_err(describe_error)?;
     let status = response.status();
     let location = response
         .headers()

@@ -1,32 +1,18 @@
 //! Warnings about settings and files that are valid but unsafe or probably a mistake.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::IpAddr;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::setting::{LimitOverride, LimitSetting};
-use belfry_store::SecretUrl;
 use jiff::Timestamp;
 
-use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource, UnsafeFile};
-use crate::tls::certificate::{Certificate, ValidityProblem};
+use super::{BaseUrl, Config, RegistrationPolicy};
+use crate::tls::certificate::Certificate;
 
 impl Config {
     /// Returns the warnings for the operator, at startup and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
-        let mut warnings = self.setting_warnings(base_url);
-        warnings.extend(self.certificate_warnings(base_url, now).into_iter().map(|(_, text)| text));
-        let files = self.unsafe_files().into_iter();
-        warnings
-            .extend(files.map(|UnsafeFile { problem, fix, .. }| format!("{problem}; use {fix}")));
-        warnings
-    }
-
-    /// Returns the warnings about settings, and about files with secrets that every user can read.
-    pub fn setting_warnings(&self, base_url: &BaseUrl) -> Vec<String> {
         let mut warnings: Vec<String> =
             self.exposure_warnings(base_url).into_iter().map(str::to_owned).collect();
         let rows = ("rows", BTreeMap::from(self.limits.rows.clone()));
@@ -68,15 +54,8 @@ impl Config {
                  cloud provider's services, so users can make Belfry send requests to them"
             )
         }));
-        for path in self.secret_files() {
-            if is_readable_by_everyone(&path) {
-                let path = path.display();
-                warnings.push(format!(
-                    "{path} contains secrets and can be read by every user of this machine; use \
-                     chmod o-r {path}"
-                ));
-            }
-        }
+        warnings.extend(self.certificate_warnings(base_url, now));
+        warnings.extend(self.file_warnings());
         warnings
     }
 
@@ -123,49 +102,19 @@ impl Config {
         warnings
     }
 
-    /// Returns warnings about the certificate in `[tls]`, and whether clients reject it; none if it
-    /// cannot be read.
-    pub fn certificate_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<(bool, String)> {
-        let path = self.tls.as_ref().map(|tls| &tls.certificate);
-        let Some((path, certificate)) =
-            path.and_then(|path| Some((path, Certificate::read(path).ok()?)))
-        else {
-            return Vec::new();
-        };
-        let path = path.display();
+    /// Returns warnings about the certificate in `[tls]`; none if it cannot be read.
+    fn certificate_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
+        let Some(path) = self.tls.as_ref().map(|tls| &tls.certificate) else { return Vec::new() };
+        let Ok(certificate) = Certificate::read(path) else { return Vec::new() };
         let host = base_url.host();
-        let mut warnings = Vec::new();
-        if let Some(problem) = certificate.validity_problem(now) {
-            let is_rejected = !matches!(problem, ValidityProblem::ExpiresSoon(_));
-            warnings.push((is_rejected, format!("the certificate {path} {problem}")));
-        }
-        if !certificate.covers(host) {
-            let warning = format!(
-                "the certificate {path} is not valid for {host}, the host of base_url: clients \
-                 reject it; get one for this host, or correct base_url"
-            );
-            warnings.push((true, warning));
-        }
-        warnings
-    }
-
-    /// Returns the files that contain passwords, tokens or keys, existing or not.
-    pub fn secret_files(&self) -> Vec<PathBuf> {
-        let registration_files =
-            self.application_services.iter().filter_map(RegistrationSource::secret_file);
-        let tls_key = self.tls.as_ref().map(|tls| tls.key.as_path());
-        let url_files = [(&self.database, &self.database_file), (&self.redis, &self.redis_file)]
-            .into_iter()
-            .filter_map(|(url, file)| {
-                let has_password = url.as_ref().is_some_and(SecretUrl::has_password);
-                file.as_deref().filter(|_| has_password)
-            });
-        let client_key = self.database.as_ref().and_then(SecretUrl::client_key);
-        let sealing_key = self.sealing_key_path();
-        let files =
-            self.file_with_secrets.as_deref().into_iter().chain(tls_key).chain(registration_files);
-        let files = files.chain(url_files).chain(client_key.as_deref());
-        files.chain(sealing_key.as_deref()).map(Path::to_owned).collect()
+        let name_problem = (!certificate.covers(host)).then(|| {
+            format!(
+                "is not valid for {host}, the host of base_url: clients reject it; get one for \
+                 this host, or correct base_url"
+            )
+        });
+        let problems = certificate.validity_problem(now).into_iter().chain(name_problem);
+        problems.map(|problem| format!("the certificate {} {problem}", path.display())).collect()
     }
 }
 
@@ -197,18 +146,10 @@ fn is_local_host(host: &str) -> bool {
     }
 }
 
-/// Returns whether other users may read the file and enter all of its directories.
-fn is_readable_by_everyone(path: &Path) -> bool {
-    let has_mode_bit =
-        |path: &Path, bit| fs::metadata(path).is_ok_and(|file| file.mode() & bit != 0);
-    path.canonicalize().is_ok_and(|path| {
-        has_mode_bit(&path, 0o004)
-            && path.ancestors().skip(1).all(|directory| has_mode_bit(directory, 0o001))
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn warnings_for(settings: &str) -> Vec<String> {

@@ -31,7 +31,6 @@ pub use self::open::create_private_directory;
 pub(crate) use self::open::{ExistingDatabase, FileState, open_existing};
 use self::open::{migrate, open_reader, open_writer};
 pub(crate) use self::restore::open_for_restore;
-pub(crate) use self::wal::BUSY_TIMEOUT;
 pub(crate) use self::wal::open_ignoring_wal;
 use crate::cache::Cache;
 use crate::engine::migrations::{MIGRATIONS, SchemaPolicy, SchemaVersion};

@@ -1,13 +1,13 @@
 //! Checks whether the base URL reaches this server.
 
-use belfry_runtime::certificate::rejection;
 use belfry_runtime::random;
+use serde_json::Value;
 use tokio::net::lookup_host;
 
 use super::proxy;
 use super::report::Report;
-use super::server::{get_path, parse_json, summarise};
-use crate::cli::http_client::{CertificateCheck, GetError, Response};
+use super::server::{get_path, summarise};
+use crate::cli::http_client::{CertificateCheck, Response};
 use crate::config::{BaseUrl, Config};
 use crate::control::{self, Arrival, ControlRequest, PROBE_HEADER, ProcessSettings};
 use crate::paths::{HEALTHZ, METADATA};
@@ -43,7 +43,8 @@ pub(super) async fn check(config: &Config, server: Option<&ProcessSettings>, rep
         let response = match get_path(url, HEALTHZ, CertificateCheck::Authorities, &headers).await {
             Ok(response) => response,
             Err(error) => {
-                let fix = suggest_fix(&error, &base_url);
+                let fix = "correct base_url, the DNS, the firewall or the proxy; for a certificate \
+                           from a private authority, set SSL_CERT_FILE to the authority's file";
                 report.fail("base_url", format!("{base_url} cannot be used: {error}"), fix);
                 return report.skip("proxy", "base_url cannot be reached");
             }
@@ -58,28 +59,6 @@ pub(super) async fn check(config: &Config, server: Option<&ProcessSettings>, rep
         }
     }
     report.skip("proxy", "no request through base_url reached this server");
-}
-
-/// Returns advice for a base URL that cannot be used.
-fn suggest_fix(error: &GetError, base_url: &BaseUrl) -> String {
-    let (scheme, address) = base_url.as_url().as_str().split_once("://").unwrap_or_default();
-    let other_scheme = if scheme == "https" { "http" } else { "https" };
-    let other_setting =
-        format!("base_url = \"{other_scheme}://{}\"", address.trim_end_matches('/'));
-    match error {
-        GetError::Refused(_) => "start the proxy, or correct base_url".to_owned(),
-        GetError::NotTls => format!("make the proxy serve HTTPS there, or write {other_setting}"),
-        GetError::NotHttp(_) => format!("write {other_setting}, if it serves HTTPS"),
-        GetError::Other(_) => "check the DNS, the firewall and the proxy".to_owned(),
-        GetError::Certificate(reason) if rejection::is_untrusted(reason) => {
-            "use a certificate from a public authority, with its whole chain (fullchain.pem); for \
-             a private authority, run this command with SSL_CERT_FILE set to its certificate"
-                .to_owned()
-        }
-        GetError::Certificate(_) => {
-            format!("renew the certificate, for {}, and reload the proxy", base_url.host())
-        }
-    }
 }
 
 /// Reports the server that responds at the base URL instead of this one.
@@ -100,27 +79,27 @@ async fn report_other_server(
         };
         return report.fail("base_url", format!("{base_url}{HEALTHZ} redirects to {target}"), fix);
     }
-    let metadata = get_path(url, METADATA, CertificateCheck::Authorities, &[])
+    let metadata: Value = get_path(url, METADATA, CertificateCheck::Authorities, &[])
         .await
         .ok()
-        .and_then(|response| parse_json(&response))
+        .and_then(|response| serde_json::from_str(&response.body).ok())
         .unwrap_or_default();
-    match metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/')) {
-        Some(issuer) if issuer == base_url.to_string() => report.warn(
+    let issuer = metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/'));
+    if issuer == Some(&*base_url.to_string()) {
+        return report.warn(
             "base_url",
             format!("{base_url} reaches a different process, whose issuer is this base_url"),
             "if it is another node, run belfry doctor there; if not, correct the proxy",
-        ),
-        Some(issuer) => report.fail(
-            "base_url",
-            format!("{base_url} reaches a server whose issuer is {issuer}"),
-            "correct base_url, or the address to which the proxy forwards; if you changed base_url, \
-             restart the server",
-        ),
-        None => report.fail(
-            "base_url",
-            format!("{base_url} reaches a different server: {}", summarise(health)),
-            format!("make the proxy forward to {}, or correct base_url", config.listen),
-        ),
+        );
     }
+    let description = issuer
+        .map_or_else(|| summarise(health), |issuer| format!("a belfry with the base URL {issuer}"));
+    report.fail(
+        "base_url",
+        format!("{base_url} reaches a different server: {description}"),
+        format!(
+            "make the proxy forward to {}, or correct base_url and restart the server",
+            config.listen
+        ),
+    );
 }

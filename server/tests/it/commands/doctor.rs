@@ -5,7 +5,6 @@ mod certificate;
 mod engines;
 mod fixture;
 mod proxy;
-mod push;
 mod server;
 mod settings_in_use;
 
@@ -18,7 +17,6 @@ use serde_json::Value;
 use super::Workspace;
 use crate::support::files::set_mode;
 use crate::support::process::belfry_command;
-use crate::support::report_skipped;
 
 /// The results and exit code of a run.
 struct DoctorReport {
@@ -94,17 +92,18 @@ fn doctor_passes_and_changes_nothing_while_no_server_runs() {
     let files_before = list_files();
     let report = run_doctor(&workspace, &[]);
     assert_eq!(report.exit_code, Some(0), "{:?}", report.results);
-    for check in ["settings", "files", "database", "write"] {
+    for check in ["settings", "database"] {
         report.assert_status(check, "ok", "");
     }
-    report.assert_status("server", "skipped", "not running: nothing listens on http://127.0.0.1:1");
-    for check in ["redis", "certificate", "base_url", "proxy"] {
+    report.assert_status("server", "skipped", "no server responds at data/belfry.sock (No such");
+    assert_eq!(report.lines("push"), ["skipped no push.contact: delivery is off "]);
+    for check in ["redis", "base_url", "proxy"] {
         report.assert_status(check, "skipped", "");
     }
     assert_eq!(list_files(), files_before);
 
     let output = workspace.run(&["doctor"]);
-    assert!(output.starts_with("ok       settings      valid"), "{output}");
+    assert!(output.starts_with("ok       settings      no warnings"), "{output}");
     assert_eq!(output.lines().count(), report.results.len());
 }
 
@@ -113,12 +112,7 @@ fn a_missing_database_is_reported_and_not_created() {
     let workspace = Workspace::sqlite();
     workspace.configure("listen = '127.0.0.1:1'");
     let report = run_doctor(&workspace, &["--data", "typo"]);
-    report.assert_status(
-        "database",
-        "warning",
-        "SQLite in typo/belfry.db does not exist or is empty",
-    );
-    assert_eq!(report.exit_code, Some(0));
+    report.assert_failed("database", "typo/belfry.db");
     assert!(!workspace.path().join("typo").exists());
 }
 
@@ -146,27 +140,30 @@ fn startup_warnings_are_reported() {
 fn files_that_other_users_can_access_are_reported() {
     let workspace = workspace_with_database();
     let data_dir = workspace.path().join("data");
+    let assert_warning = |arguments: &[&str], expected_text: &str| {
+        let report = run_doctor(&workspace, arguments);
+        report.assert_status("settings", "warning", expected_text);
+        assert_eq!(report.exit_code, Some(0));
+    };
     set_mode(&data_dir, 0o777);
-    run_doctor(&workspace, &[])
-        .assert_failed("files", "every user can change data chmod o-rwx data");
+    assert_warning(&[], "every user can change data; use chmod o-rwx data");
     set_mode(&data_dir, 0o700);
     let database = data_dir.join("belfry.db");
     set_mode(&database, 0o644);
-    let report = run_doctor(&workspace, &[]);
-    report.assert_status("files", "warning", "every user can read data/belfry.db");
-    assert_eq!(report.exit_code, Some(0));
+    assert_warning(&[], "every user can read data/belfry.db");
     set_mode(&database, 0o600);
     // Unlike the WAL, the `-shm` file contains no rows. SQLite removes both when doctor exits.
     for (file, status) in [("belfry.db-wal", "warning"), ("belfry.db-shm", "ok")] {
         write(data_dir.join(file), "").unwrap();
         set_mode(&data_dir.join(file), 0o644);
-        run_doctor(&workspace, &[]).assert_status("files", status, "");
+        run_doctor(&workspace, &[]).assert_status("settings", status, "");
     }
 
     write(workspace.path().join("redis"), "redis://:secret@127.0.0.1:1").unwrap();
     set_mode(&workspace.path().join("redis"), 0o622);
     let report = run_doctor(&workspace, &["--redis-file", "redis"]);
-    report.assert_status("files", "failed", "every user can change redis chmod o-rwx redis");
+    let expected_text = "every user can change redis; use chmod o-rwx redis";
+    report.assert_status("settings", "warning", expected_text);
 }
 
 /// A file belongs to root if root ran `belfry account add` before the first start of the service.
@@ -177,23 +174,21 @@ fn files_with_different_owners_are_reported() {
     // Only root can change the owner.
     if chown(&database, Some(65534), None).is_ok() {
         let report = run_doctor(&workspace, &[]);
-        report.assert_failed("files", "data/belfry.db belongs to a different user than data");
+        let expected_text = "data/belfry.db belongs to a different user than data";
+        report.assert_status("settings", "warning", expected_text);
     }
 }
 
-/// Runs `belfry doctor` with a clock that is wrong by an offset such as `+1h`. Returns `None`
-/// without libfaketime.
-fn run_doctor_with_clock_offset(
-    workspace: &Workspace,
-    offset: &str,
-    arguments: &[&str],
-) -> Option<DoctorReport> {
-    let Some(library) = test_engines::programs::find_libfaketime() else {
-        report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
-        return None;
-    };
-    let arguments = [&["doctor", "--json"], arguments, &workspace.flags()].concat();
-    let mut command = belfry_command(workspace.path(), &arguments);
-    command.env("LD_PRELOAD", library).env("FAKETIME", offset);
-    Some(DoctorReport::parse(&command.output().unwrap()))
+#[test]
+fn a_sealing_key_that_cannot_be_used_is_reported() {
+    let workspace = workspace_with_database();
+    workspace.configure("listen = '127.0.0.1:1'\npush.contact = 'mailto:ops@ring.example'\n");
+    let report = run_doctor(&workspace, &[]);
+    report.assert_status("push", "ok", "delivery is on, with the contact mailto:ops@ring.example");
+    assert_eq!(report.exit_code, Some(0), "a server creates the missing key");
+    let key_file = workspace.path().join("data/belfry.key");
+    write(&key_file, "short").unwrap();
+    set_mode(&key_file, 0o600);
+    let expected_text = "belfry.key: not a sealing key, which has 32 bytes";
+    run_doctor(&workspace, &[]).assert_failed("settings", expected_text);
 }

@@ -36,7 +36,8 @@ fn a_base_url_that_does_not_reach_this_server_is_reported() {
     let _other_server = start_server(&other_workspace);
     let url = format!("http://127.0.0.1:{port}");
     let report = run_doctor(&workspace, &["--base-url", &url]);
-    report.assert_failed("base_url", "reaches a server whose issuer is https://bells.example");
+    let expected_text = "reaches a different server: a belfry with the base URL https://bells.example";
+    report.assert_failed("base_url", expected_text);
 
     let (node_workspace, port) = workspace_with_port("");
     let _node_server = start_server(&node_workspace);
@@ -80,7 +81,7 @@ fn a_base_url_shared_by_several_nodes_is_accepted_on_each() {
 }
 
 #[test]
-fn a_wrong_scheme_is_reported_with_the_right_base_url() {
+fn a_wrong_scheme_is_reported() {
     let workspace = Workspace::sqlite();
     let port = free_port().unwrap();
     workspace.configure(&TLS_SETTINGS.replace(":1'", &format!(":{port}'")));
@@ -89,18 +90,14 @@ fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     let http_url = format!("http://localhost:{port}");
     let report = run_doctor(&workspace, &["--base-url", &http_url]);
     let results = report.lines("base_url").join(" ");
-    let expected = format!("write base_url = \"https://localhost:{port}\"");
-    assert!(
-        results.contains("does not respond with HTTP") && results.contains(&expected),
-        "{results}"
-    );
+    assert!(results.contains("does not respond with HTTP; probably it serves HTTPS"), "{results}");
 
     let (plain_workspace, port) = workspace_with_port("");
     let _plain_server = start_server(&plain_workspace);
     let report =
         run_doctor(&plain_workspace, &["--base-url", &format!("https://127.0.0.1:{port}")]);
-    report.assert_failed("base_url", "does not respond with TLS");
-    report.assert_failed("base_url", &format!("write base_url = \"http://127.0.0.1:{port}\""));
+    let expected_text = "does not respond with TLS; probably it serves plain HTTP";
+    report.assert_failed("base_url", expected_text);
 }
 
 #[test]

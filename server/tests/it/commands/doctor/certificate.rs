@@ -1,4 +1,4 @@
-//! The certificate check.
+//! Checks of certificates.
 
 use std::fs::{File, write};
 use std::io::Write;
@@ -29,29 +29,26 @@ fn a_certificate_that_clients_reject_is_reported() {
     let workspace = workspace_with_database();
     workspace.configure(TLS_SETTINGS);
     for (from_days, until_days, status, expected_text) in [
-        (-30, 90, "ok", "certificate.pem is valid"),
+        (-30, 90, "ok", "no warnings"),
         (-30, 10, "warning", "certificate.pem expires at"),
-        (-30, -1, "failed", "certificate.pem expired at"),
-        (1, 90, "failed", "certificate.pem is not valid before"),
+        (-30, -1, "warning", "certificate.pem expired at"),
+        (1, 90, "warning", "certificate.pem is not valid before"),
     ] {
         write_certificate(workspace.path(), from_days, until_days);
-        let report = run_doctor(&workspace, &[]);
-        report.assert_status("certificate", status, expected_text);
-        assert_eq!(report.exit_code, Some(i32::from(status == "failed")));
+        run_doctor(&workspace, &[]).assert_status("settings", status, expected_text);
     }
     write_certificate(workspace.path(), -30, 90);
     workspace.configure(&TLS_SETTINGS.replace("localhost", "127.0.0.1"));
     let expected_text =
         "certificate.pem is not valid for 127.0.0.1, the host of base_url: clients reject it; get";
-    run_doctor(&workspace, &[]).assert_failed("certificate", expected_text);
+    run_doctor(&workspace, &[]).assert_status("settings", "warning", expected_text);
 
     let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
     write(workspace.path().join("key.pem"), key).unwrap();
-    let report = run_doctor(&workspace, &[]);
-    report.assert_status("certificate", "failed", "name a certificate and its key");
+    let expected_text = "it is not the key of the certificate certificate.pem";
+    run_doctor(&workspace, &[]).assert_failed("settings", expected_text);
     std::fs::remove_file(workspace.path().join("certificate.pem")).unwrap();
-    let report = run_doctor(&workspace, &[]);
-    report.assert_status("certificate", "failed", "cannot use certificate.pem: ");
+    run_doctor(&workspace, &[]).assert_failed("settings", "cannot use certificate.pem: ");
 }
 
 #[test]
@@ -93,7 +90,7 @@ fn a_certificate_that_is_not_trusted_is_reported() {
     loop {
         let report = run_doctor_trusting("certificate.pem");
         let results = report.lines("base_url").join(" ");
-        if results.contains(expected_text) && results.contains("renew the certificate") {
+        if results.contains(expected_text) {
             break;
         }
         assert!(start.elapsed() < Duration::from_mins(1), "{results}");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use test_engines::shared::engine_url;
 use test_engines::{Postgres, free_port};
 
-use super::fixture::{NOT_FOUND_RESPONSE, start_responder, start_server, workspace_with_port};
+use super::fixture::{start_server, workspace_with_port};
 use super::run_doctor;
 use crate::commands::Workspace;
 use crate::support::ServerProcess;
@@ -31,18 +31,15 @@ fn no_check_fails_for_a_sound_server() {
 
 #[test]
 fn without_the_servers_socket_fewer_checks_run() {
-    let (workspace, port) = workspace_with_port("");
+    let (workspace, _) = workspace_with_port("");
     let mut server = start_server(&workspace);
     let socket = workspace.path().join("data/belfry.sock");
     let hidden_socket = workspace.path().join("data/hidden");
     run_doctor(&workspace, &[]).assert_status("server", "ok", "and ready");
     fs::rename(&socket, &hidden_socket).unwrap();
     let report = run_doctor(&workspace, &[]);
-    let problem = format!(
-        "the server at http://127.0.0.1:{port} does not respond at data/belfry.sock, so its settings \
-         cannot be checked (No such file"
-    );
-    report.assert_status("server", "warning", &problem);
+    let problem = "no server responds at data/belfry.sock (No such file";
+    report.assert_status("server", "skipped", problem);
     for check in ["base_url", "proxy"] {
         report.assert_status(check, "skipped", "a running server and its socket");
     }
@@ -63,7 +60,7 @@ async fn a_server_without_a_data_directory_creates_its_socket_later() {
     let _server =
         ServerProcess::launch(belfry_command(workspace.path(), &arguments), workspace.path());
     let report = run_doctor(&workspace, &[]);
-    report.assert_status("server", "warning", "create the directory data for the server's user");
+    report.assert_status("server", "skipped", "no server responds at data/belfry.sock");
     fs::create_dir(workspace.path().join("data")).unwrap();
     let start = Instant::now();
     while run_doctor(&workspace, &[]).lines("base_url").join("").contains("skipped") {
@@ -87,7 +84,7 @@ fn a_server_whose_socket_cannot_be_created_serves_without_it() {
         sleep(Duration::from_millis(10));
     }
     assert!(server.log().contains("choose a shorter data directory"), "{}", server.log());
-    run_doctor(&workspace, &[]).assert_status("server", "warning", "its log says why");
+    run_doctor(&workspace, &[]).assert_status("server", "skipped", "its log says why");
 }
 
 /// Invalid, long and unfinished requests do not stop the server from responding to others.
@@ -113,16 +110,6 @@ fn the_socket_rejects_invalid_requests() {
     let _idle: Vec<UnixStream> = (0..4).map(|_| UnixStream::connect(&socket).unwrap()).collect();
     let response = send(b"{\"command\":\"settings\"}\n");
     assert!(response.contains("\"listen\":{\"value\":\"\\\"127.0.0.1:"), "{response}");
-}
-
-#[test]
-fn a_different_program_on_the_port_is_reported() {
-    let workspace = super::workspace_with_database();
-    let listen = format!("127.0.0.1:{}", start_responder(NOT_FOUND_RESPONSE));
-    let report = run_doctor(&workspace, &["--listen", &listen]);
-    let expected_text =
-        "does not respond like belfry: 404 Not Found, nothing stop the other program";
-    report.assert_failed("server", expected_text);
 }
 
 #[test]
