@@ -25,12 +25,11 @@ pub mod table;
 mod tests;
 
 use std::cmp::Reverse;
-use std::fmt;
 use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -147,13 +146,6 @@ impl Limit {
 }
 
 /// Formats the limit as `300 in 5m`.
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let window = SignedDuration::try_from(self.window).unwrap_or(SignedDuration::MAX);
-        write!(f, "{} in {window:#}", self.requests)
-    }
-}
-
 /// The count of one bucket and the end of its window.
 ///
 /// A window starts with the first request that is counted and lasts for the limit's window length.

@@ -6,7 +6,6 @@ mod account;
 mod app;
 mod audit;
 mod backup;
-mod completions;
 mod config;
 mod doctor;
 mod explain;
@@ -25,7 +24,7 @@ mod token;
 
 use std::error::Error;
 use std::fmt::Display;
-use std::io::{self, Read, stdin};
+use std::io::{self, Read, Write, stdin, stdout};
 use std::process::ExitCode;
 
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
@@ -33,12 +32,12 @@ use belfry_core::secret::Secret;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_store::{Access, Database, Options, SchemaPolicy, Store};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::{Shell, generate};
 use jiff::Timestamp;
 
-use self::http_client::CertificateCheck;
-use self::output::print_message;
+use self::output::{print, print_message};
 use crate::auth::tokens::TokenIssuer;
-use crate::config::{Config, ConfigError, Overrides, global_flags, serve_flags};
+use crate::config::{Config, ConfigError, EXAMPLE, Overrides, global_flags, serve_flags};
 
 /// OAuth 2.0, rate limits, push rules and delivery for chat, social and collaboration products, in
 /// one service.
@@ -95,7 +94,10 @@ enum Command {
     #[command(subcommand)]
     Key(key::Command),
     /// Print the completion script for a shell
-    Completions(completions::Command),
+    Completions {
+        /// Shell
+        shell: Shell,
+    },
 }
 
 #[derive(Subcommand)]
@@ -209,16 +211,17 @@ fn run_command(command: Command, overrides: Overrides) -> Result<(), CliError> {
             with_store(&config, DatabaseUse::Read, async |_, now| command.run(&config, now).await)
         }
         Command::Restore(command) => command.run(&load_config()?),
-        Command::Health(health::Command { url: Some(url), ready }) => {
-            health::check(&url, ready, CertificateCheck::Authorities)
-        }
-        Command::Health(command) => command.run(&load_config()?),
+        Command::Health(command) => command.run(load_config),
         Command::Doctor(command) => command.run(Config::load(&overrides)),
         // Does not use `load_config`, because `check` prints the warnings about the settings.
         Command::Config(config::Command::Check) => config::check(&Config::load(&overrides)?),
-        Command::Config(config::Command::Example) => config::print_example(),
+        Command::Config(config::Command::Example) => Ok(print(EXAMPLE)?),
         Command::Key(command) => command.run(),
-        Command::Completions(command) => command.run(),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            generate(shell, &mut parser(), "belfry", &mut script);
+            Ok(stdout().write_all(&script)?)
+        }
     }
 }
 

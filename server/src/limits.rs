@@ -66,13 +66,10 @@ impl RateLimiter {
         self.active_limits.load()
     }
 
-    /// Activates the limits of a configuration and returns a description of each change. Counts are
-    /// preserved, because they are stored under the names of the limits.
-    pub fn replace(&self, config: &Config, metrics: &LimitMetrics) -> Vec<String> {
-        let new_limits = Arc::new(ActiveLimits::new(config, metrics));
-        let changes = new_limits.changes_since(&self.active());
-        self.active_limits.store(new_limits);
-        changes
+    /// Activates the limits of a configuration. Counts are preserved, because they are stored under
+    /// the names of the limits.
+    pub fn replace(&self, config: &Config, metrics: &LimitMetrics) {
+        self.active_limits.store(Arc::new(ActiveLimits::new(config, metrics)));
     }
 
     /// Checks, counts or refunds a request in all its buckets, and records the decision in the

@@ -27,7 +27,6 @@ use self::connection::{Connection, HEADER_TIMEOUT};
 pub use self::file_limit::raise_file_limit;
 pub use self::listeners::Listeners;
 use self::slots::{ConnectionSlot, ConnectionSlots};
-use crate::config::IPV6_48_MULTIPLE;
 use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
 
@@ -51,7 +50,7 @@ pub async fn serve(
     let http = service.state().config.http;
     let acceptor = Acceptor {
         builder: Arc::new(connection_builder()),
-        slots: ConnectionSlots::new(http, IPV6_48_MULTIPLE),
+        slots: ConnectionSlots::new(http),
         stop_sender: watch::Sender::new(false),
         idle_timeout: http.idle_timeout,
         tls,

@@ -27,18 +27,19 @@ use crate::error::StoreError;
 use crate::push::deliveries::expire_statement;
 use crate::store::{Change, Store};
 
-/// Retention times of rows: the section `[retention]` of `belfry.toml`. Authorization requests,
-/// codes and sessions are deleted when they have expired.
+/// Retention times of rows: the section `[retention]` of `belfry.toml`. Skipped fields are
+/// constants that tests replace. Authorization requests, codes and sessions are deleted when they
+/// have expired.
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionSettings {
     /// Tokens after they were revoked or expired.
     #[default(Duration::from_hours(30 * 24))]
-    #[serde(with = "duration")]
+    #[serde(skip)]
     pub tokens: Duration,
     /// Apps that no user authorized, after their last use.
     #[default(Duration::from_hours(30 * 24))]
-    #[serde(with = "duration")]
+    #[serde(skip)]
     pub unused_apps: Duration,
     /// Maximum number of apps that no user authorized. Beyond it, the least recently used are
     /// deleted earlier.

@@ -12,7 +12,7 @@ use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
 
 /// Limits on guessing secrets, on filling the database and on sending messages to other servers.
-/// Each limit can be changed, or removed with `false`.
+/// The [`CONFIGURABLE`] limits can be changed, or removed with `false`.
 ///
 /// Account names and client ids are counted together with the network, so that failed attempts from
 /// one network do not lock out an account or an app in another.
@@ -40,6 +40,10 @@ pub(super) const DEFAULTS: [(&str, u32, u64); 6] = [
     (DEVICE_TEST, 5, MINUTES),
 ];
 
+/// The names of the limits that the operator can change: those that many people behind one address
+/// may exceed.
+const CONFIGURABLE: [&str; 3] = [SIGN_IN_ADDRESS, SIGN_IN_NAME, APP_REGISTRATION];
+
 impl Default for AbuseLimits {
     fn default() -> Self {
         let to_limit = |(name, requests, seconds)| {
@@ -56,8 +60,9 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
     fn try_from(settings: BTreeMap<String, LimitSetting>) -> Result<Self, LimitSettingError> {
         let mut limits = Self::default().0;
         for (name, setting) in settings {
-            let Some(index) = limits.iter().position(|limit| limit.name() == name) else {
-                let known_names = DEFAULTS.map(|default| default.0).join(", ");
+            let index = limits.iter().position(|limit| limit.name() == name);
+            let Some(index) = index.filter(|_| CONFIGURABLE.contains(&&*name)) else {
+                let known_names = CONFIGURABLE.join(", ");
                 return Err(LimitSettingError::Unknown { name, known_names });
             };
             match setting {
@@ -74,11 +79,12 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
     }
 }
 
-/// The settings of all limits, with `false` for removed ones.
+/// The settings of the configurable limits, with `false` for removed ones.
 impl From<AbuseLimits> for BTreeMap<String, LimitSetting> {
     fn from(limits: AbuseLimits) -> Self {
-        let all_off = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
-        let limits = limits.0.iter().map(|limit| {
+        let all_off = CONFIGURABLE.map(|name| (name.to_owned(), LimitSetting::Off));
+        let is_configurable = |limit: &&Arc<Limit>| CONFIGURABLE.contains(&limit.name());
+        let limits = limits.0.iter().filter(is_configurable).map(|limit| {
             (limit.name().to_owned(), LimitSetting::Override(LimitOverride::from_limit(limit)))
         });
         all_off.into_iter().chain(limits).collect()

@@ -8,7 +8,6 @@
 //! sets only the other has passed it on. Then both are ignored, and the peer counts as the client,
 //! so all proxies of a chain must use the same header.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
@@ -69,16 +68,6 @@ impl TrustedProxies {
 }
 
 /// Formats the ranges, or `none`.
-impl fmt::Display for TrustedProxies {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("none");
-        }
-        let ranges: Vec<_> = self.0.iter().map(Cidr::to_string).collect();
-        f.write_str(&ranges.join(", "))
-    }
-}
-
 /// Parses an address as proxies write it: bare, with a port, in brackets, with a zone, in quotes.
 fn parse_address(text: &str) -> Option<IpAddr> {
     let trimmed = text.trim();

@@ -228,10 +228,10 @@ mod tests {
         assert_eq!(parse_table(serialized_table), Ok(table));
 
         let limits =
-            parse_abuse_limits(json!({"client_secret": false, "sign_in_name": {"requests": 3}}))
+            parse_abuse_limits(json!({"app_registration": false, "sign_in_name": {"requests": 3}}))
                 .unwrap();
         let serialized_limits = serde_json::to_value(&limits).unwrap();
-        assert_eq!(serialized_limits["client_secret"], json!(false));
+        assert_eq!(serialized_limits["app_registration"], json!(false));
         assert_eq!(serialized_limits["sign_in_name"], json!({"requests": 3, "window": "1h"}));
         assert_eq!(parse_abuse_limits(serialized_limits), Ok(limits));
     }
@@ -278,20 +278,21 @@ mod tests {
 
     #[test]
     fn only_an_abuse_limits_requests_and_window_can_be_set() {
-        let settings = json!({"sign_in_name": {"requests": 3}, "client_secret": false});
+        let settings = json!({"sign_in_name": {"requests": 3}, "app_registration": false});
         let abuse_limits = parse_abuse_limits(settings).unwrap();
         let limits: Vec<_> =
             abuse_limits.limits().map(|limit| (limit.name(), limit.requests())).collect();
         let expected = [
             ("sign_in_address", 25),
             ("sign_in_name", 3),
-            ("app_registration", 30),
+            ("client_secret", 25),
             ("authorization_request", 60),
             ("device_test", 5),
         ];
         assert_eq!(limits, expected);
         for (settings, expected) in [
             (json!({"sign_in": {"requests": 3}}), "sign_in: unknown limit"),
+            (json!({"client_secret": false}), "client_secret: unknown limit"),
             (json!({"sign_in_name": {"per": "ip"}}), "sign_in_name: only `requests` and"),
             (json!({"sign_in_name": {"match": ["*"]}}), "sign_in_name: only `requests` and"),
         ] {

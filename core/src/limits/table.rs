@@ -1,7 +1,6 @@
 //! The limit table: which limits apply to a request, and under which key it is counted.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,18 +22,6 @@ pub struct LimitRow {
 }
 
 /// Formats the row as `300 in 5m per account: *`.
-impl fmt::Display for LimitRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let per = match self.per {
-            KeyKind::Account => "account",
-            KeyKind::App => "app",
-            KeyKind::Network => "ip",
-        };
-        let patterns: Vec<_> = self.patterns.iter().map(|pattern| &*pattern.text).collect();
-        write!(f, "{} per {per}: {}", self.limit, patterns.join(", "))
-    }
-}
-
 /// The rows of the limit table.
 ///
 /// Deserialised from settings that change the defaults: `media = false` removes a row,
@@ -207,20 +194,6 @@ mod tests {
     }
 
     #[test]
-    fn the_default_table_is_mastodons_and_is_displayed_in_one_line_per_row() {
-        let rows: Vec<_> = LimitTable::default().rows.iter().map(ToString::to_string).collect();
-        let expected = [
-            "300 in 5m per account: *",
-            "30 in 30m per account: POST /api/v1/media",
-            "30 in 30m per account: \
-             DELETE /api/v1/statuses/:id, POST /api/v1/statuses/:id/unreblog",
-            "300 in 5m per ip: *",
-            "5 in 30m per ip: POST /api/v1/accounts",
-        ];
-        assert_eq!(rows, expected);
-    }
-
-    #[test]
     fn a_request_has_a_bucket_for_every_row_that_counts_it() {
         let table = LimitTable::default();
         for (request, with_account, without_account) in [
@@ -307,7 +280,8 @@ mod tests {
         let describe_buckets = |address: &str, owner| {
             let network = Network::from_address(address.parse().unwrap());
             let buckets = table.buckets("POST", "/api/v1/accounts", owner, network);
-            let describe = |b: &Bucket<'_>| format!("{} {} {}", b.limit.name(), b.limit, b.key);
+            let describe =
+                |b: &Bucket<'_>| format!("{} {} {}", b.limit.name(), b.limit.requests(), b.key);
             buckets.iter().map(describe).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -316,14 +290,14 @@ mod tests {
                 Some(TokenOwner { account_id: Some(7), app_id: 1 })
             ),
             [
-                "account 300 in 5m account:=7",
-                "ip 300 in 5m ip:2001:db8:1:2::/64",
-                "ip-48 2400 in 5m ip:2001:db8:1::/48",
-                "sign_up 5 in 30m ip:2001:db8:1:2::/64",
-                "sign_up-48 40 in 30m ip:2001:db8:1::/48",
+                "account 300 account:=7",
+                "ip 300 ip:2001:db8:1:2::/64",
+                "ip-48 2400 ip:2001:db8:1::/48",
+                "sign_up 5 ip:2001:db8:1:2::/64",
+                "sign_up-48 40 ip:2001:db8:1::/48",
             ]
         );
-        let ipv4_buckets = ["ip 300 in 5m ip:192.0.2.1", "sign_up 5 in 30m ip:192.0.2.1"];
+        let ipv4_buckets = ["ip 300 ip:192.0.2.1", "sign_up 5 ip:192.0.2.1"];
         assert_eq!(describe_buckets("192.0.2.1", None), ipv4_buckets);
         let network = Network::from_address("2001:db8::1".parse().unwrap());
         let without_sites = table.with_site_multiple(0);

@@ -251,7 +251,7 @@ impl Authenticator<'_> {
         let Ok(hash) = self.passwords.hash(password).await else { return };
         match self.store.rehash_password(account.id, &account.password_hash, &hash).await {
             Ok(WriteOutcome::Written) => {
-                tracing::info!(account = account.id, "password rehashed");
+                tracing::info!(account = %account.id, "password rehashed");
             }
             Err(error) if REHASH_ERROR_LOG.admits() => {
                 tracing::warn!(%error, "failed to rehash a password");

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use super::output::{print, print_message};
 use super::{CliError, print_warnings};
 use crate::auth::application_services::ApplicationServices;
-use crate::config::{Config, ConfigError, EXAMPLE};
+use crate::config::{Config, ConfigError};
 use crate::delivery::load_sealing_key;
 use crate::limits::redis_servers;
 use crate::tls::Tls;
@@ -18,11 +18,6 @@ pub(super) enum Command {
     Check,
     /// Print a configuration file with every setting and its default, as comments
     Example,
-}
-
-/// Prints the example configuration file.
-pub(super) fn print_example() -> Result<(), CliError> {
-    Ok(print(EXAMPLE)?)
 }
 
 /// Checks the files that the settings name, and prints the effective settings. Warnings and the

@@ -59,6 +59,7 @@ async fn run_checks(config: &Config, report: &mut Report) {
     redis::check(config, report).await;
     match &config.push.contact {
         Some(contact) => {
+            let contact = contact.as_str();
             report.ok("push", format!("delivery is on, with the contact {contact}"));
         }
         None => report.skip("push", "no push.contact: delivery is off"),
@@ -70,14 +71,14 @@ async fn run_checks(config: &Config, report: &mut Report) {
 /// Checks the files that the settings name, and reports the warnings of `belfry config check`. The
 /// settings are valid, because they were loaded.
 fn check_settings(config: &Config, report: &mut Report) {
-    if let Err(error) = config_command::check_files(config) {
-        for problem in error.problems {
-            report.fail("settings", problem, "correct the file or the setting that names it");
-        }
-    }
+    let problems =
+        config_command::check_files(config).map_or_else(|error| error.problems, |()| vec![]);
     let warnings = config.warnings(&config.base_url(), SystemClock.now());
-    if warnings.is_empty() {
+    if problems.is_empty() && warnings.is_empty() {
         report.ok("settings", "no warnings; belfry config check shows the settings");
+    }
+    for problem in problems {
+        report.fail("settings", problem, "correct the file or the setting that names it");
     }
     for warning in warnings {
         report.warn("settings", warning, "");

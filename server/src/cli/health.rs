@@ -7,7 +7,7 @@ use url::Url;
 
 use super::CliError;
 use super::http_client::{CertificateCheck, Response, get};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::escape::escape;
 use crate::paths::{HEALTHZ, READYZ};
 
@@ -15,52 +15,36 @@ use crate::paths::{HEALTHZ, READYZ};
 pub(super) struct Command {
     /// URL of the server [default: the `listen` address on this machine]
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
-    pub(super) url: Option<Url>,
+    url: Option<Url>,
     /// Also check whether its database can be read and written
     #[arg(long)]
-    pub(super) ready: bool,
+    ready: bool,
 }
 
 impl Command {
-    /// Checks the server that `config` starts on this machine. Its certificate is not verified,
-    /// because it is for the server's public name.
-    pub(super) fn run(&self, config: &Config) -> Result<(), CliError> {
-        let url = config.local_url().ok_or("listen has no fixed port; use --url")?;
-        let response = fetch_status(&url, self.ready, CertificateCheck::None);
-        print_response(
-            response
-                .map_err(|error| format!("{error}; use --url if the server listens elsewhere"))?,
-        )
-    }
-}
-
-/// Checks the server at this URL, whose path is ignored.
-pub(super) fn check(
-    url: &Url,
-    ready: bool,
-    certificate_check: CertificateCheck,
-) -> Result<(), CliError> {
-    print_response(fetch_status(url, ready, certificate_check)?)
-}
-
-fn fetch_status(
-    url: &Url,
-    ready: bool,
-    certificate_check: CertificateCheck,
-) -> Result<(Url, Response), CliError> {
-    let url = url.join(if ready { READYZ } else { HEALTHZ })?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let response = runtime.block_on(get(&url, certificate_check, &[]));
-    response.map_err(|error| format!("{url}: {error}").into()).map(|response| (url, response))
-}
-
-fn print_response((url, response): (Url, Response)) -> Result<(), CliError> {
-    let status = response.status;
-    let body = response.body;
-    if status.is_success() {
+    /// Checks the server at the URL, or the one that the configuration starts on this machine.
+    pub(super) fn run(
+        self,
+        load_config: impl FnOnce() -> Result<Config, ConfigError>,
+    ) -> Result<(), CliError> {
+        let (url, certificate_check, advice) = match self.url {
+            Some(url) => (url, CertificateCheck::Authorities, ""),
+            None => {
+                let url =
+                    load_config()?.local_url().ok_or("listen has no fixed port; use --url")?;
+                // The certificate is for the server's public name.
+                (url, CertificateCheck::None, "; use --url if the server listens elsewhere")
+            }
+        };
+        let url = url.join(if self.ready { READYZ } else { HEALTHZ })?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let Response { status, body, .. } = runtime
+            .block_on(get(&url, certificate_check, &[]))
+            .map_err(|error| format!("{url}: {error}{advice}"))?;
+        if !status.is_success() {
+            return Err(format!("{url}: {status} {body}").into());
+        }
         Ok(writeln!(stdout(), "{url}: {status} {}", escape(&body))?)
-    } else {
-        Err(format!("{url}: {status} {body}").into())
     }
 }
 

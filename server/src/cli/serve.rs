@@ -17,7 +17,7 @@ use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Mutex;
 
-use self::control_socket::{bind_control_socket, serve_control_socket};
+use self::control_socket::start_control_socket;
 use self::open::open_store;
 use self::reload::reload_at_hangup;
 use self::stop::StopSignals;
@@ -86,12 +86,8 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     raise_file_limit(&config);
     let state = AppState::new(StateParts::new(config, base_url, store, clock).await?);
     start_periodic_tasks(&state);
-    let socket_state = state.clone();
     // Created before the ready line, so that commands find it from then on.
-    let mut socket = Some(bind_control_socket(&state));
-    state.tasks.add(Task::spawn("control_socket", move || {
-        serve_control_socket(socket_state.clone(), port, socket.take())
-    }));
+    start_control_socket(&state, port);
     let overrides = Arc::new(overrides);
     let hangup = Arc::new(Mutex::new(hangup));
     let reload_state = state.clone();

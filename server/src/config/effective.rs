@@ -28,6 +28,11 @@ pub(super) struct KnownSetting {
 }
 
 impl KnownSetting {
+    /// Returns whether this is a section whose keys the operator chooses.
+    pub(super) fn is_open_section(&self) -> bool {
+        self.example.is_empty()
+    }
+
     /// Returns the dotted key.
     pub(super) fn path(&self) -> String {
         join_key(self.section, self.key)
@@ -89,7 +94,7 @@ impl Config {
         let mut output = String::new();
         let mut section = String::new();
         for setting in known_settings() {
-            let is_open_section = setting.example.is_empty();
+            let is_open_section = setting.is_open_section();
             let setting_section =
                 if is_open_section { setting.path() } else { setting.section.to_owned() };
             let table = if setting_section.is_empty() {
@@ -164,7 +169,7 @@ impl Config {
     }
 }
 
-fn join_key(section: &str, key: &str) -> String {
+pub(super) fn join_key(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
 }
 

@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, Deserializer};
 use toml::{Spanned, Table};
 
 use super::effective::{KnownSetting, OPEN_SECTIONS, example_line, known_settings};
-use super::{ApplicationService, Config, ConfigError, RegistrationSource};
+use super::{Config, ConfigError, RegistrationSource};
 
 /// Reads the named file. Returns its settings, and the same settings as a TOML table.
 pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
@@ -156,9 +156,6 @@ fn describe_invalid_value(table: &DeTable<'_>, error: &toml::de::Error) -> Probl
     let Some((key, value)) = find_value_at(table, position) else {
         return Problem { position, key: String::new(), message: message.to_owned() };
     };
-    if let Some((message, position)) = find_registration_error(value) {
-        return Problem { position, message: format!("{key}: {message}"), key };
-    }
     let example = example_line(&key).unwrap_or_default();
     let example_table = DeTable::parse(&example).ok();
     let example_value = example_table.as_ref().and_then(|table| table.get_ref().values().next());
@@ -175,20 +172,6 @@ fn describe_invalid_value(table: &DeTable<'_>, error: &toml::de::Error) -> Probl
         },
     };
     Problem { position, key, message }
-}
-
-/// Returns the error of the first invalid registration in an array, with its position in the table.
-fn find_registration_error(value: &DeValue<'_>) -> Option<(String, usize)> {
-    value.as_array()?.iter().find_map(|element| {
-        let DeValue::Table(table) = element.get_ref() else { return None };
-        let table = Spanned::new(element.span(), table.clone());
-        let error = ApplicationService::deserialize(Deserializer::from(table)).err()?;
-        let message = error.message().trim_end();
-        // A missing field has no position.
-        parse_missing_field(message).is_none().then(|| {
-            (message.to_owned(), error.span().map_or(element.span().start, |span| span.start))
-        })
-    })
 }
 
 /// Adds the most similar value to an error about an unknown variant.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -79,37 +79,12 @@ impl FromStr for ListenAddress {
             && Url::parse(&format!("http://{host}")).is_ok_and(|url| url.domain() == Some(host.as_str()));
         match port.parse() {
             Ok(port) if is_name => Ok(Self { host: host.clone(), port }),
-            _ => Err(describe_invalid_address(text)),
+            _ => Err(format!(
+                "{text:?} is not HOST:PORT: write \"127.0.0.1:8080\" for this machine only, or \
+                 \"0.0.0.0:8080\" or \"[::]:8080\" for all networks"
+            )),
         }
     }
-}
-
-/// Describes why a listen address is invalid, and suggests a valid one.
-fn describe_invalid_address(text: &str) -> String {
-    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
-    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number && port.parse::<u16>().is_err() {
-        return format!("{text:?} has the port {port}: write one from 0 to 65535");
-    }
-    if is_number && host.is_empty() {
-        return format!(
-            "{text:?} has no host: write \"127.0.0.1:{port}\" for this machine only, or \
-             \"0.0.0.0:{port}\" for all networks"
-        );
-    }
-    if let (true, Ok(address)) = (is_number, host.parse::<Ipv6Addr>()) {
-        return format!(
-            "{text:?} has an IPv6 address without brackets: write \"[{address}]:{port}\""
-        );
-    }
-    let suggestion = match text.trim_matches(['[', ']']).parse::<IpAddr>() {
-        Ok(address) => SocketAddr::new(address, 8080).to_string(),
-        Err(_) => match text.split_once("://").map(|(_, address)| address.trim_end_matches('/')) {
-            Some(address) if address.parse::<ListenAddress>().is_ok() => address.to_owned(),
-            _ => SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)).to_string(),
-        },
-    };
-    format!("{text:?} is not an address to listen on: write HOST:PORT, as in \"{suggestion}\"")
 }
 
 impl Serialize for ListenAddress {
@@ -136,33 +111,26 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_to_write() {
-        for (text, advice) in [
-            ("8080", "\"8080\" has no host: write \"127.0.0.1:8080\" for this machine only"),
-            (":8080", "\":8080\" has no host: write \"127.0.0.1:8080\""),
-            (
-                "localhost",
-                "is not an address to listen on: write HOST:PORT, as in \"127.0.0.1:8080\"",
-            ),
-            ("127.0.0.1", "as in \"127.0.0.1:8080\""),
-            ("192.0.2.7", "as in \"192.0.2.7:8080\""),
-            ("::1", "as in \"[::1]:8080\""),
-            ("fd00::a", "as in \"[fd00::a]:8080\""),
-            ("::1:18400", "has an IPv6 address without brackets: write \"[::1]:18400\""),
-            ("::1:8080", "write \"[::1]:8080\""),
-            ("[::1]", "as in \"[::1]:8080\""),
-            ("http://localhost:80/", "as in \"localhost:80\""),
-            ("localhost:http", "write HOST:PORT"),
-            ("localhost:65536", "has the port 65536: write one from 0 to 65535"),
-            ("70000", "has the port 70000: write one from 0 to 65535"),
-            ("1.2.3:80", "write HOST:PORT"),
-            ("a.1:80", "write HOST:PORT"),
-            ("a b:80", "write HOST:PORT"),
-            ("*:80", "write HOST:PORT"),
-            ("", "write HOST:PORT"),
+    fn an_invalid_address_is_rejected() {
+        for text in [
+            "8080",
+            ":8080",
+            "localhost",
+            "127.0.0.1",
+            "::1",
+            "::1:18400",
+            "[::1]",
+            "http://localhost:80/",
+            "localhost:http",
+            "localhost:65536",
+            "1.2.3:80",
+            "a.1:80",
+            "a b:80",
+            "*:80",
+            "",
         ] {
             let error = text.parse::<ListenAddress>().unwrap_err();
-            assert!(error.contains(advice), "{text}: {error}");
+            assert!(error.contains("is not HOST:PORT: write \"127.0.0.1:8080\""), "{error}");
         }
     }
 

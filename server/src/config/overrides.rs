@@ -313,8 +313,8 @@ mod tests {
             (
                 "--listen",
                 "80",
-                "--listen: \"80\" has no host: write \"127.0.0.1:80\" for this machine only, or \
-                 \"0.0.0.0:80\" for all networks",
+                "--listen: \"80\" is not HOST:PORT: write \"127.0.0.1:8080\" for this machine only, \
+                 or \"0.0.0.0:8080\" or \"[::]:8080\" for all networks",
             ),
             (
                 "--limits",
@@ -324,7 +324,8 @@ mod tests {
             (
                 "--base-url",
                 "x",
-                "--base-url: \"x\" is not a URL with http:// or https://: write \"https://x\"",
+                "--base-url: \"x\" is not a base URL: write a scheme, a host and an optional port, \
+                 such as \"https://ring.example\"",
             ),
         ] {
             let error = Config::load(&parse_overrides(&[flag, value])).unwrap_err();

@@ -8,19 +8,18 @@ use belfry_store::SecretUrl;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use super::effective::{find_value, known_settings};
+use super::effective::{OPEN_SECTIONS, find_value, join_key, known_settings};
 use super::{Config, RegistrationSource};
 
-/// The settings that a server applies on SIGHUP. All others need a restart.
-const RELOADED_SETTINGS: [&str; 5] =
-    ["limits.abuse", "limits.mode", "limits.rows", "trusted_proxies", "trusted_proxy_header"];
+/// The settings that a server applies on SIGHUP, with the limits. All others need a restart.
+const RELOADED_SETTINGS: [&str; 3] = ["limits.mode", "trusted_proxies", "trusted_proxy_header"];
 
 /// Returns whether a server applies a change to this setting on SIGHUP.
 pub fn is_reloaded(key: &str) -> bool {
-    RELOADED_SETTINGS.contains(&key)
+    RELOADED_SETTINGS.contains(&key) || OPEN_SECTIONS.iter().any(|section| key.starts_with(section))
 }
 
-/// All settings that have a value, by dotted key.
+/// All settings that have a value, by dotted key. Each limit is a setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningSettings(BTreeMap<String, RunningSetting>);
 
@@ -41,9 +40,17 @@ impl RunningSettings {
         let table = Table::try_from(config.with_derived_values()).unwrap_or_default();
         let digest_url =
             |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::compute(url.reveal()));
-        let settings = known_settings().into_iter().filter_map(|setting| {
+        let mut settings = BTreeMap::new();
+        for setting in known_settings() {
             let path = setting.path();
-            let value = find_value(&table, &path)?.to_string();
+            let Some(value) = find_value(&table, &path) else { continue };
+            if let Some(limits) = value.as_table().filter(|_| setting.is_open_section()) {
+                settings.extend(limits.iter().map(|(name, limit)| {
+                    let value = limit.to_string();
+                    (join_key(&path, name), RunningSetting { value, secret: None })
+                }));
+                continue;
+            }
             let secret = match &*path {
                 "database" | "database_file" => digest_url(&config.database),
                 "redis" | "redis_file" => digest_url(&config.redis),
@@ -52,9 +59,14 @@ impl RunningSettings {
                 ))),
                 _ => None,
             };
-            Some((path, RunningSetting { value, secret }))
-        });
-        Self(settings.collect())
+            settings.insert(path, RunningSetting { value: value.to_string(), secret });
+        }
+        Self(settings)
+    }
+
+    /// Returns the value of a setting in TOML, without secrets.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(|setting| &*setting.value)
     }
 
     /// Removes the digests of secrets, which a server does not show.
@@ -108,8 +120,13 @@ mod tests {
              http.max_connections = 7\nlimits.rows.media = false",
         );
         let keys = new_settings.changes_since(&old_settings);
-        let expected =
-            ["base_url", "http.max_connections", "limits.rows", "server_name", "trusted_proxies"];
+        let expected = [
+            "base_url",
+            "http.max_connections",
+            "limits.rows.media",
+            "server_name",
+            "trusted_proxies",
+        ];
         assert_eq!(keys, expected);
         let are_reloaded: Vec<bool> = keys.iter().map(|key| is_reloaded(key)).collect();
         assert_eq!(are_reloaded, [false, false, true, false, true]);

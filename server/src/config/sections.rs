@@ -22,6 +22,7 @@ pub struct RuleSettings {
     pub max_rules: usize,
     /// Maximum size of an account's stored rules, in bytes.
     #[default(1024 * 1024)]
+    #[serde(skip)]
     pub max_bytes: usize,
     /// Maximum size of a request body, in bytes; twice that for explain requests. Imports
     /// may be larger by twice `max_bytes`.
@@ -68,11 +69,11 @@ pub struct HttpSettings {
     /// eightfold; additional ones are closed immediately. Trusted
     /// proxies are exempt.
     #[default(256)]
-    #[serde(deserialize_with = "values::deserialize_positive")]
+    #[serde(skip)]
     pub max_connections_per_address: usize,
     /// Maximum size of a request body, in bytes; page forms are limited to 64 KiB.
     #[default(64 * 1024)]
-    #[serde(deserialize_with = "values::deserialize_positive")]
+    #[serde(skip)]
     pub max_body_bytes: usize,
     /// Maximum time to receive a whole request body.
     #[default(Duration::from_secs(20))]

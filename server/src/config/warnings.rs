@@ -181,7 +181,7 @@ mod tests {
                 "limits.rows.media has requests = 0, which rejects every request that it counts; \
                  media = false removes the limit",
             ),
-            ("limits.abuse.client_secret.requests = 0", "limits.abuse.client_secret has"),
+            ("limits.abuse.sign_in_name.requests = 0", "limits.abuse.sign_in_name has"),
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),
             (
@@ -218,7 +218,7 @@ mod tests {
             "redis = 'rediss://cache'",
             "trusted_proxies = ['10.0.0.0/8', 'fc00::/7']",
             "push.allowed_networks = ['10.0.0.0/8', 'fc00::/7']",
-            "limits.rows.media.requests = 1\nlimits.abuse.client_secret = false",
+            "limits.rows.media.requests = 1\nlimits.abuse.sign_in_name = false",
         ] {
             assert_eq!(warnings_for(settings), [""; 0], "{settings}");
         }

@@ -105,43 +105,4 @@ impl ActiveLimits {
             );
         }
     }
-
-    /// Returns the name and value of each limit setting, to describe changes.
-    pub fn describe(&self) -> Vec<(String, String)> {
-        let mut lines = vec![
-            ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),
-            ("trusted_proxies".to_owned(), self.proxies.to_string()),
-        ];
-        if let Some(header) = &self.proxy_header {
-            lines.push(("trusted_proxy_header".to_owned(), header.to_string()));
-        }
-        let rows = self.table.rows.iter();
-        lines.extend(rows.map(|row| (row.limit.name().to_owned(), row.to_string())));
-        let abuse = self.abuse.limits();
-        lines.extend(abuse.map(|limit| (limit.name().to_owned(), limit.to_string())));
-        lines
-    }
-
-    /// Returns a description of each difference from the previous limits.
-    pub(super) fn changes_since(&self, previous: &Self) -> Vec<String> {
-        let old_lines = previous.describe();
-        let new_lines = self.describe();
-        let find_text = |lines: &[(String, String)], name: &str| {
-            lines.iter().find(|(line_name, _)| line_name == name).map(|(_, text)| text.clone())
-        };
-        let mut changes = Vec::new();
-        for (name, text) in &new_lines {
-            match find_text(&old_lines, name) {
-                None => changes.push(format!("{name} is new: {text}")),
-                Some(old_text) if old_text != *text => {
-                    changes.push(format!("{name}: {text} (was {old_text})"));
-                }
-                Some(_) => {}
-            }
-        }
-        let removed_lines =
-            old_lines.iter().filter(|(name, _)| find_text(&new_lines, name).is_none());
-        changes.extend(removed_lines.map(|(name, text)| format!("{name} is removed (was {text})")));
-        changes
-    }
 }

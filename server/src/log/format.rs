@@ -62,48 +62,8 @@ where
         {
             line = format!("{members},\"request\":{request}}}\n");
         }
-        writer.write_str(&quote_large_integers(&escape_json(&line)))
+        writer.write_str(&escape_json(&line))
     }
-}
-
-/// The largest integer up to which JavaScript, jq and others represent every integer exactly.
-const MAX_EXACT_INTEGER: u64 = 1 << 53;
-
-/// Writes large integers, which are ids, as strings, because JSON parsers would round them.
-fn quote_large_integers(json: &str) -> String {
-    let mut output = String::with_capacity(json.len() + 8);
-    let mut remaining = json;
-    while let Some(start) = remaining.find(['"', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
-    {
-        let (before, token_and_rest) = remaining.split_at(start);
-        let is_string = token_and_rest.starts_with('"');
-        let end =
-            if is_string { string_length(token_and_rest) } else { number_length(token_and_rest) };
-        let (token, after) = token_and_rest.split_at(end);
-        // Parsing fails for strings and for numbers with a fraction.
-        let is_large = token.parse().is_ok_and(|number: u64| number > MAX_EXACT_INTEGER);
-        let quote = if is_large { "\"" } else { "" };
-        output.extend([before, quote, token, quote]);
-        remaining = after;
-    }
-    output.push_str(remaining);
-    output
-}
-
-/// Returns the length in bytes of the string at the beginning of JSON, with its quotes.
-fn string_length(json: &str) -> usize {
-    let mut is_escaped = false;
-    let is_end = |byte: u8| {
-        let is_end = byte == b'"' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        is_end
-    };
-    json.bytes().skip(1).position(is_end).map_or(json.len(), |end| end + 2)
-}
-
-/// Returns the length in bytes of the number at the beginning of JSON.
-fn number_length(json: &str) -> usize {
-    json.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-')).unwrap_or(json.len())
 }
 
 #[cfg(test)]
@@ -141,26 +101,6 @@ mod tests {
         assert!(line.is_ascii() && !line.contains(char::is_control), "{line:?}");
         let fields: Value = serde_json::from_str(line).unwrap();
         assert_eq!([&fields["text"], &fields["shown"]], [&json!(UNSAFE_TEXT); 2]);
-    }
-
-    #[test]
-    fn integers_that_json_parsers_would_round_are_written_as_strings() {
-        for (json, quoted) in [
-            (r#"{"app":117631330486603184}"#, r#"{"app":"117631330486603184"}"#),
-            ("[9007199254740992,9007199254740993]", r#"[9007199254740992,"9007199254740993"]"#),
-            (
-                r#"{"a":{"id":117631330486603184,"b":null}}"#,
-                r#"{"a":{"id":"117631330486603184","b":null}}"#,
-            ),
-            (r#"{"a":0.12345678901234567,"b":1e300}"#, r#"{"a":0.12345678901234567,"b":1e300}"#),
-            (
-                r#"{"a\\":"\"117631330486603184\",","b":1}"#,
-                r#"{"a\\":"\"117631330486603184\",","b":1}"#,
-            ),
-            (r#"{"a":"\\","b":117631330486603184}"#, r#"{"a":"\\","b":"117631330486603184"}"#),
-        ] {
-            assert_eq!(quote_large_integers(json), quoted);
-        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use belfry_core::request::{RequestId, TraceId};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tokio::task::futures::TaskLocalFuture;
 
 use belfry_runtime::random;
@@ -32,16 +32,21 @@ pub(crate) struct RequestContext {
     pub(crate) method: &'static str,
     pub(crate) route: &'static str,
     /// The account that sent the request, once it is authenticated.
-    #[serde(skip_serializing_if = "is_unknown")]
+    #[serde(skip_serializing_if = "is_unknown", serialize_with = "serialize_id")]
     account: Cell<Option<i64>>,
     /// The app that sent the request, once it is authenticated, or for which a user authorizes
     /// access.
-    #[serde(skip_serializing_if = "is_unknown")]
+    #[serde(skip_serializing_if = "is_unknown", serialize_with = "serialize_id")]
     app: Cell<Option<i64>>,
 }
 
 fn is_unknown(id: &Cell<Option<i64>>) -> bool {
     id.get().is_none()
+}
+
+/// Serializes an id as a string, because JSON parsers round large integers.
+fn serialize_id<S: Serializer>(id: &Cell<Option<i64>>, serializer: S) -> Result<S::Ok, S::Error> {
+    id.get().map(|id| id.to_string()).serialize(serializer)
 }
 
 impl RequestContext {
@@ -178,7 +183,7 @@ mod tests {
         );
         assert_eq!(thread_context, Some(expected));
         let expected = format!(
-            r#"{{"id":"one","trace_id":"{trace_id}","method":"GET","route":"/healthz","account":8,"app":7}}"#
+            r#"{{"id":"one","trace_id":"{trace_id}","method":"GET","route":"/healthz","account":"8","app":"7"}}"#
         );
         assert_eq!(json, Some(expected));
         assert_eq!(current_context(), None, "the context ends with the request");

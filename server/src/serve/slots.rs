@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use belfry_core::limits::Network;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::config;
+use crate::config::{HttpSettings, IPV6_48_MULTIPLE};
 
 /// The number of connections beyond the maximum that are accepted for health requests.
 const HEALTH_CONNECTIONS: usize = 32;
@@ -20,8 +20,8 @@ pub(super) struct ConnectionSlots {
     /// Number of open connections from each network, and from the /48 around each IPv6 network.
     connection_counts: Arc<Mutex<HashMap<Network, usize>>>,
     max_per_network: usize,
-    /// Maximum per IPv6 /48; `None` if unlimited.
-    max_per_site: Option<usize>,
+    /// Maximum per IPv6 /48.
+    max_per_site: usize,
 }
 
 /// The slot of an open connection. Dropping it releases the slot.
@@ -36,18 +36,16 @@ pub(super) struct ConnectionSlot {
 pub(super) struct TooManyConnections;
 
 impl ConnectionSlots {
-    /// Creates the slots of a listener. A /48 is allowed `site_multiple` times the connections of a
-    /// single IPv6 network; any number if `site_multiple` is 0.
-    pub(super) fn new(http: config::HttpSettings, site_multiple: u32) -> Self {
+    /// Creates the slots of a listener.
+    pub(super) fn new(http: HttpSettings) -> Self {
         let max_connections = http.max_connections.min(Semaphore::MAX_PERMITS);
         let max_per_network = http.max_connections_per_address;
-        let multiple = usize::try_from(site_multiple).unwrap_or(usize::MAX);
         Self {
             permits: Arc::new(Semaphore::new(max_connections)),
             health_permits: Arc::new(Semaphore::new(HEALTH_CONNECTIONS)),
             connection_counts: Arc::default(),
             max_per_network,
-            max_per_site: (multiple > 0).then(|| max_per_network.saturating_mul(multiple)),
+            max_per_site: max_per_network.saturating_mul(IPV6_48_MULTIPLE as usize),
         }
     }
 
@@ -74,16 +72,16 @@ impl ConnectionSlots {
     /// and against the /48 around it.
     fn acquire_network_slot(&self, address: IpAddr) -> Result<NetworkSlot, TooManyConnections> {
         let network = Network::from_address(address);
-        let site = network.site().zip(self.max_per_site);
+        let site = network.site();
         let mut counts = lock_counts(&self.connection_counts);
-        let is_full = |(network, max): (Network, usize)| {
-            counts.get(&network).is_some_and(|count| *count >= max)
-        };
-        if iter::once((network, self.max_per_network)).chain(site).any(is_full) {
+        let is_full =
+            |network: Network, max: usize| counts.get(&network).is_some_and(|count| *count >= max);
+        if is_full(network, self.max_per_network)
+            || site.is_some_and(|site| is_full(site, self.max_per_site))
+        {
             return Err(TooManyConnections);
         }
-        let (connection_counts, site) =
-            (Arc::clone(&self.connection_counts), site.map(|(site, _)| site));
+        let connection_counts = Arc::clone(&self.connection_counts);
         let slot = NetworkSlot { connection_counts, network, site };
         for network in slot.counted_networks() {
             *counts.entry(network).or_default() += 1;
@@ -131,11 +129,8 @@ mod tests {
 
     #[test]
     fn the_addresses_of_a_network_share_its_maximum_number_of_connections() {
-        let http = config::HttpSettings {
-            max_connections_per_address: 2,
-            ..config::HttpSettings::default()
-        };
-        let slots = ConnectionSlots::new(http, 8);
+        let http = HttpSettings { max_connections_per_address: 2, ..HttpSettings::default() };
+        let slots = ConnectionSlots::new(http);
         let acquire_slot = |text: &str| slots.acquire_network_slot(text.parse().unwrap());
         for (address, same_network, other_network) in [
             ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
@@ -158,16 +153,13 @@ mod tests {
 
     #[test]
     fn an_ipv6_48_is_allowed_a_multiple_of_the_connections_of_a_64() {
-        let http = config::HttpSettings {
-            max_connections_per_address: 2,
-            ..config::HttpSettings::default()
-        };
+        let http = HttpSettings { max_connections_per_address: 2, ..HttpSettings::default() };
         let address = |number: u16| format!("2001:db8:1:{number:x}::1").parse().unwrap();
-        let slots = ConnectionSlots::new(http, 3);
+        let slots = ConnectionSlots::new(http);
         let open_slots: Vec<_> =
-            (0..6).map(|number| slots.acquire_network_slot(address(number)).unwrap()).collect();
+            (0..16).map(|number| slots.acquire_network_slot(address(number)).unwrap()).collect();
         assert!(
-            slots.acquire_network_slot(address(6)).is_err()
+            slots.acquire_network_slot(address(16)).is_err()
                 && slots.acquire_network_slot(address(0)).is_err()
         );
         assert!(
@@ -175,24 +167,17 @@ mod tests {
             "other /48 networks are admitted"
         );
         drop(open_slots);
-        assert!(slots.acquire_network_slot(address(6)).is_ok());
+        assert!(slots.acquire_network_slot(address(16)).is_ok());
         assert!(
             lock_counts(&slots.connection_counts).is_empty(),
             "networks without connections use no memory"
         );
-
-        let slots = ConnectionSlots::new(http, 0);
-        let open_slots: Vec<_> =
-            (0..100).map(|number| slots.acquire_network_slot(address(number))).collect();
-        assert!(open_slots.iter().all(Result::is_ok), "0 means no maximum");
     }
 
     #[tokio::test]
     async fn slots_beyond_the_maximum_are_for_health_requests_only() {
-        let slots = ConnectionSlots::new(
-            config::HttpSettings { max_connections: 2, ..config::HttpSettings::default() },
-            8,
-        );
+        let slots =
+            ConnectionSlots::new(HttpSettings { max_connections: 2, ..HttpSettings::default() });
         let acquire_slot = async || slots.acquire(None).await.unwrap();
         let regular_slots = [acquire_slot().await, acquire_slot().await];
         assert!(regular_slots.iter().all(|slot| !slot.is_health_only));

@@ -96,8 +96,8 @@ fn flags_take_precedence_over_environment_variables() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         message,
-        "belfry: BELFRY_LISTEN: \"nonsense\" is not an address to listen on: write HOST:PORT, as in \
-         \"127.0.0.1:8080\"\n"
+        "belfry: BELFRY_LISTEN: \"nonsense\" is not HOST:PORT: write \"127.0.0.1:8080\" for this machine \
+         only, or \"0.0.0.0:8080\" or \"[::]:8080\" for all networks\n"
     );
 
     for arguments in [["serve", "--listen", "127.0.0.1:0"], ["--listen", "127.0.0.1:0", "serve"]] {

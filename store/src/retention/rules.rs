@@ -90,7 +90,7 @@ impl DueDocument {
         let parsed_document =
             scope.parse().ok().and_then(|scope| RuleDocument::from_text(scope, &text).ok());
         if parsed_document.is_none() {
-            tracing::warn!(account, scope, "stored ruleset is unreadable");
+            tracing::warn!(%account, scope, "stored ruleset is unreadable");
         }
         let document = parsed_document.map(|mut document| {
             document.remove_expired(before);

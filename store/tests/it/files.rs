@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use belfry_store::test::{TestDatabase, any_events, connect_postgres, execute_sql, options};
-use belfry_store::{
-    Access, Database, Options, Store, StoreError, StoredRequest, WriteOutcome,
-};
+use belfry_store::{Access, Database, Options, Store, StoreError, StoredRequest, WriteOutcome};
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 

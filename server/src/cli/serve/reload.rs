@@ -42,19 +42,21 @@ pub(super) async fn reload_at_hangup(
 
 /// Applies the settings that can change while the server runs, and logs all changed settings.
 fn apply_settings(state: &AppState, config: &Config) {
-    let limit_changes = state.limits.replace(config, &state.metrics.limits);
-    for change in &limit_changes {
-        tracing::info!(change, "SIGHUP: setting changed");
-    }
+    state.limits.replace(config, &state.metrics.limits);
     let running_settings = state.running_settings.load();
     let loaded_settings = RunningSettings::new(config);
-    let mut pending_keys = loaded_settings.changes_since(&running_settings);
-    pending_keys.retain(|key| !is_reloaded(key));
-    for key in &pending_keys {
-        tracing::warn!(setting = key, "SIGHUP: setting not changed; restart to apply it");
-    }
-    if limit_changes.is_empty() && pending_keys.is_empty() {
+    let changed_keys = loaded_settings.changes_since(&running_settings);
+    if changed_keys.is_empty() {
         tracing::info!("SIGHUP: no setting changed");
+    }
+    for setting in changed_keys {
+        if is_reloaded(setting) {
+            let [value, previous] =
+                [&loaded_settings, &running_settings].map(|settings| settings.value(setting));
+            tracing::info!(setting, value, previous, "SIGHUP: setting changed");
+        } else {
+            tracing::warn!(setting, "SIGHUP: setting not changed; restart to apply it");
+        }
     }
     state.running_settings.store(Arc::new(running_settings.with_reloaded(&loaded_settings)));
 }

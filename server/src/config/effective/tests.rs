@@ -50,10 +50,7 @@ fn the_uncommented_examples_are_valid() {
     assert_eq!(config.base_url.as_ref().unwrap().to_string(), "https://ring.example");
     assert!(config.tls.is_some() && config.oauth.token_lifetime.is_some());
     let names = config.limits.rows.rows.iter().map(|row| row.limit.name());
-    assert_eq!(
-        names.collect::<Vec<_>>(),
-        ["account", "media", "delete", "ip", "sign_up", "uploads"]
-    );
+    assert_eq!(names.collect::<Vec<_>>(), ["account", "media", "delete", "ip", "sign_up"]);
 }
 
 /// The expected keys are those that the parser lists when it rejects an unknown one.

@@ -61,6 +61,7 @@ pub(crate) fn log_rejection(reason: &OAuthApiError, app: Option<i64>, redirect_u
         .and_then(|uri| uri.split(['?', '#']).next())
         .map(|uri| shorten(uri, MAX_LOGGED_URI_BYTES));
     let error = error.code();
+    let app = app.map(tracing::field::display);
     log_throttled!(info, by key, "OAuth request rejected", error, %reason, app, redirect_uri);
 }
 

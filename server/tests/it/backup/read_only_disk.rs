@@ -77,13 +77,4 @@ fn errors_name_the_read_only_disk_and_not_the_file_owner() {
         assert!(message.contains("is on a read-only file system"), "{message}");
         assert!(!message.contains("belongs to") && !message.contains("chown"), "{message}");
     }
-    let output = run_read_only(dir.path(), &["doctor", "--listen", "127.0.0.1:1"]).unwrap();
-    let report = String::from_utf8(output.stdout).unwrap();
-    let write_line = report.lines().find(|line| line.contains(" write ")).unwrap();
-    assert!(
-        write_line.starts_with("failed") && write_line.contains("read-only file system"),
-        "{report}"
-    );
-    assert!(!report.contains("chown"), "{report}");
-    assert_eq!(output.status.code(), Some(1));
 }

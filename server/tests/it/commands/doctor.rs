@@ -118,7 +118,7 @@ fn a_missing_database_is_reported_and_not_created() {
 
 #[test]
 fn invalid_settings_are_reported() {
-    let workspace = Workspace::sqlite();
+    let workspace = workspace_with_database();
     workspace.configure("lisen = '127.0.0.1:1'");
     run_doctor(&workspace, &[]).assert_failed("settings", "did you mean `listen`?");
     workspace.configure("application_services = ['missing.yaml']");

@@ -57,7 +57,7 @@ fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
         "server_name = \"ring.example\"                    # default, from base_url",
         "redis = \"redis://:***@127.0.0.1\"                # BELFRY_REDIS",
         "max_connections = 50                            # belfry.toml",
-        "max_body_bytes = 65536                          # default",
+        "shutdown_delay = \"0s\"                           # default",
     ] {
         assert!(stdout.lines().any(|output_line| output_line == line), "{line}\n{stdout}");
     }

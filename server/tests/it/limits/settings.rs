@@ -22,7 +22,7 @@ window = '1m'
 
 [limits.abuse]
 sign_in_name = { requests = 10 }
-client_secret = false
+app_registration = false
 ";
 
 fn parse_config(text: &str) -> Config {
@@ -57,10 +57,7 @@ search = { match = ["GET /api/v1/search", "GET /api/v2/search"], per = "ip", req
 sign_up = false
 
 [limits.abuse]
-app_registration = { requests = 30, window = "10m" }
-authorization_request = { requests = 60, window = "5m" }
-client_secret = false
-device_test = { requests = 5, window = "1m" }
+app_registration = false
 sign_in_address = { requests = 25, window = "5m" }
 sign_in_name = { requests = 10, window = "1h" }
 "#;
@@ -105,13 +102,11 @@ async fn replacing_the_table_preserves_the_counts() {
     let alice = service.user_client("alice").await;
     let replace_rows = |rows: &str| {
         let new_config = parse_config(&format!("[limits.rows]\n{rows}"));
-        service.state.limits.replace(&new_config, &service.state.metrics.limits)
+        service.state.limits.replace(&new_config, &service.state.metrics.limits);
     };
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 30);
 
-    let changes = replace_rows("media = { requests = 35 }");
-    let media = "per account: POST /api/v1/media";
-    assert_eq!(changes, [format!("media: 35 in 30m {media} (was 30 in 30m {media})")]);
+    replace_rows("media = { requests = 35 }");
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 5);
 
     replace_rows("media = { requests = 0 }");
@@ -124,11 +119,9 @@ async fn replacing_the_table_preserves_the_counts() {
         "30 + 5 + 10 + 1 requests were counted"
     );
 
-    let changes = replace_rows("media = false");
-    assert_eq!(changes, [format!("media is removed (was 4294967295 in 30m {media})")]);
+    replace_rows("media = false");
     let response = alice.send("POST /api/v1/media", "").await;
     assert!(!response.header("ratelimit").contains("media"));
-    assert_eq!(replace_rows("media = false"), [""; 0]);
 }
 
 /// A valid file becomes active; an invalid one leaves the active limits unchanged.
@@ -158,7 +151,8 @@ async fn sighup_reloads_the_limits_without_a_restart() {
         panic!("{log_message} is not in {}", server.log());
     };
     assert_eq!(count_admitted(7).await, 5);
-    let change_message = "ip: 8 in 5m per ip: * (was 5 in 5m per ip: *)";
+    let change_message = "\"setting\":\"limits.rows.ip\",\"value\":\"{ match = [\\\"*\\\"], per = \\\"ip\\\", \
+                          requests = 8, window = \\\"5m\\\" }\",\"previous\":\"{ match";
     reload("[limits.rows]\nip = { requests = 8 }\n", change_message).await;
     assert_eq!(count_admitted(7).await, 3, "counts are preserved");
 
@@ -167,7 +161,7 @@ async fn sighup_reloads_the_limits_without_a_restart() {
     assert!(server.log().contains("(belfry.toml, line 2)"), "{}", server.log());
     assert_eq!(count_admitted(2).await, 0);
 
-    reload("[limits]\nmode = 'off'\n", "mode: off (was enforce)").await;
+    reload("[limits]\nmode = 'off'\n", "\"setting\":\"limits.mode\"").await;
     assert_eq!(count_admitted(20).await, 20);
     reload("[limits]\nmode = 'off'\n", "SIGHUP: no setting changed").await;
 }

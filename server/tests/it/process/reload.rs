@@ -40,7 +40,8 @@ fn a_reload_logs_applied_settings_and_those_that_need_a_restart() {
     write_config(dir.path(), &format!("{services}{proxies}"));
     let log = reload(&server, "which is larger than any private network");
     assert!(log.contains("SIGHUP: setting changed"), "{log}");
-    assert!(log.contains("trusted_proxies: 0.0.0.0/0 (was none)"), "{log}");
+    let change = r#""setting":"trusted_proxies","value":"[\"0.0.0.0/0\"]","previous":"[]""#;
+    assert!(log.contains(change), "{log}");
     assert!(
         log.contains(r#""level":"WARN","message":"trusted_proxies contains 0.0.0.0/0"#),
         "{log}"

@@ -36,7 +36,8 @@ fn a_base_url_that_does_not_reach_this_server_is_reported() {
     let _other_server = start_server(&other_workspace);
     let url = format!("http://127.0.0.1:{port}");
     let report = run_doctor(&workspace, &["--base-url", &url]);
-    let expected_text = "reaches a different server: a belfry with the base URL https://bells.example";
+    let expected_text =
+        "reaches a different server: a belfry with the base URL https://bells.example";
     report.assert_failed("base_url", expected_text);
 
     let (node_workspace, port) = workspace_with_port("");

@@ -10,7 +10,7 @@ use test_engines::free_port;
 use super::fixture::start_server;
 use super::{DoctorReport, run_doctor, workspace_with_database};
 use crate::commands::Workspace;
-use crate::support::files::{days_from_now, write_certificate_with};
+use crate::support::files::{days_from_now, set_mode, write_certificate_with};
 use crate::support::process::belfry_command;
 
 /// Writes a certificate for localhost that is valid from `from_days` to `until_days` days from now.
@@ -35,6 +35,7 @@ fn a_certificate_that_clients_reject_is_reported() {
         (1, 90, "warning", "certificate.pem is not valid before"),
     ] {
         write_certificate(workspace.path(), from_days, until_days);
+        set_mode(&workspace.path().join("key.pem"), 0o600);
         run_doctor(&workspace, &[]).assert_status("settings", status, expected_text);
     }
     write_certificate(workspace.path(), -30, 90);

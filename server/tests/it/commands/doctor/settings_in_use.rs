@@ -25,7 +25,7 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
         report.assert_status("server", "warning", &message);
     }
 
-    reload_server(&server, "trusted_proxies: 10.0.0.1");
+    reload_server(&server, "SIGHUP: setting changed");
     let report = run_doctor(&workspace, &[]);
     let results = report.lines("server").join(" ");
     assert!(!results.contains("trusted_proxies") && results.contains("base_url"), "{results}");

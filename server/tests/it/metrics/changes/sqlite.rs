@@ -1,6 +1,7 @@
 //! A server with SQLite: requests, limits, sign-ins, evaluations, the cache and the database.
 
 use belfry::app::StateParts;
+use belfry::config::Config;
 use belfry_core::secret::Secret;
 use belfry_limits::Engine;
 use belfry_limits::memory::MemoryCounters;
@@ -17,12 +18,13 @@ use crate::evaluation::{APPLICATION_SERVICE_SETTINGS, EVALUATE, EXPLAIN, members
 use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestDatabase};
 
-const SETTINGS: &str = "[limits]\nrows.media = { requests = 1 }\n\
-    [http]\nmax_connections_per_address = 2\n";
+const SETTINGS: &str = "[limits]\nrows.media = { requests = 1 }\n";
 
 /// Uses each part of a server while the observer records metrics.
 pub(super) async fn observe_events(observer: &mut Observer) {
-    let settings = toml::from_str(&format!("{APPLICATION_SERVICE_SETTINGS}{SETTINGS}")).unwrap();
+    let mut settings: Config =
+        toml::from_str(&format!("{APPLICATION_SERVICE_SETTINGS}{SETTINGS}")).unwrap();
+    settings.http.max_connections_per_address = 2;
     let limit_to_one_key = |state: &mut StateParts| {
         state.limits.engine = Engine::new(MemoryCounters::new(1), None);
     };
