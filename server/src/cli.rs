@@ -36,7 +36,6 @@ use clap_complete::{Shell, generate};
 use jiff::Timestamp;
 
 use self::output::{print, print_message};
-use crate::auth::tokens::TokenIssuer;
 use crate::config::{Config, ConfigError, EXAMPLE, Overrides, global_flags, serve_flags};
 
 /// OAuth 2.0, rate limits, push rules and delivery for chat, social and collaboration products, in
@@ -168,48 +167,13 @@ fn run_command(command: Command, overrides: Overrides) -> Result<(), CliError> {
             serve::run(config, overrides)
         }
         Command::Account(AccountCommand::Import(command)) => command.run(&load_config()?),
-        Command::Account(AccountCommand::Manage(command)) => {
-            let config = load_config()?;
-            command.check_new_account(&config)?;
-            with_store(&config, command.database_use(), async |store, now| {
-                command.run(store, &config, now).await
-            })
-        }
-        Command::Token(command) => {
-            let config = load_config()?;
-            let lifetime = config.oauth.token_lifetime;
-            with_store(&config, DatabaseUse::Write, async |store, now| {
-                command.run(&TokenIssuer { store, now, lifetime }, &config).await
-            })
-        }
-        Command::App(command) => {
-            let config = load_config()?;
-            with_store(&config, command.database_use(), async |store, now| {
-                command.run(store, now).await
-            })
-        }
-        Command::Push(command) => {
-            let config = load_config()?;
-            with_store(&config, command.database_use(), async |store, now| {
-                command.run(store, &config, now).await
-            })
-        }
-        Command::Explain(command) => {
-            let config = load_config()?;
-            with_store(&config, DatabaseUse::Read, async |store, now| {
-                command.run(store, &config, now).await
-            })
-        }
-        Command::Audit(command) => {
-            let config = load_config()?;
-            with_store(&config, DatabaseUse::Read, async |store, now| {
-                command.run(store, &config, now).await
-            })
-        }
-        Command::Backup(command) => {
-            let config = load_config()?;
-            with_store(&config, DatabaseUse::Read, async |_, now| command.run(&config, now).await)
-        }
+        Command::Account(AccountCommand::Manage(command)) => command.run_with(&load_config()?),
+        Command::Token(command) => command.run_with(&load_config()?),
+        Command::App(command) => command.run_with(&load_config()?),
+        Command::Push(command) => command.run_with(&load_config()?),
+        Command::Explain(command) => command.run_with(&load_config()?),
+        Command::Audit(command) => command.run_with(&load_config()?),
+        Command::Backup(command) => command.run_with(&load_config()?),
         Command::Restore(command) => command.run(&load_config()?),
         Command::Health(command) => command.run(load_config),
         Command::Doctor(command) => command.run(Config::load(&overrides)),
@@ -236,12 +200,37 @@ fn command_events(now: Timestamp, kind: AuditKind) -> NewAuditEvents {
     NewAuditEvent::for_command(now, kind).into()
 }
 
-/// Runs a command with an open store. The schema is never upgraded, because an older server may be
+/// The parts of a command's environment: an open store, the settings and the time.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    store: &'a Store,
+    config: &'a Config,
+    now: Timestamp,
+}
+
+/// A command that needs an open store.
+trait StoreCommand: Sized {
+    fn database_use(&self) -> DatabaseUse;
+
+    /// Checks the arguments before a database is created.
+    fn check(&self, _: &Config) -> Result<(), CliError> {
+        Ok(())
+    }
+
+    async fn run(self, context: Context<'_>) -> Result<(), CliError>;
+
+    fn run_with(self, config: &Config) -> Result<(), CliError> {
+        self.check(config)?;
+        with_store(config, self.database_use(), async |context| self.run(context).await)
+    }
+}
+
+/// Calls `run` with an open store. The schema is never upgraded, because an older server may be
 /// using it.
 fn with_store(
     config: &Config,
     database_use: DatabaseUse,
-    command: impl AsyncFnOnce(&Store, Timestamp) -> Result<(), CliError>,
+    run: impl AsyncFnOnce(Context<'_>) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let (schema, access) = match database_use {
         DatabaseUse::Read => (SchemaPolicy::Require, Access::Read),
@@ -266,7 +255,7 @@ fn with_store(
         if let Some(path) = created_file {
             print_message(format_args!("belfry: created the database {}", path.display()));
         }
-        command(&store, now).await?;
+        run(Context { store: &store, config, now }).await?;
         if database_use != DatabaseUse::Read {
             // Gives running servers time to detect the writes.
             tokio::time::sleep(Store::VISIBILITY_DELAY).await;

@@ -22,8 +22,7 @@ use std::path::PathBuf;
 use axum::http::HeaderName;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_store::{Database, SecretUrl};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 use url::Url;
 
@@ -53,12 +52,13 @@ pub struct Config {
     #[default(PathBuf::from("data"))]
     pub data: PathBuf,
     /// `postgres://…`; SQLite in the data directory when unset.
+    #[serde(deserialize_with = "values::deserialize_database_url")]
     pub database: Option<SecretUrl>,
     /// A file that contains the PostgreSQL URL, in place of `database`.
     pub database_file: Option<PathBuf>,
     /// `redis://…` or `rediss://…` for rate limits shared by several nodes; requests are counted in
     /// this process when unset.
-    #[serde(deserialize_with = "deserialize_redis_url")]
+    #[serde(deserialize_with = "values::deserialize_redis_url")]
     pub redis: Option<SecretUrl>,
     /// A file that contains the Redis URL, in place of `redis`.
     pub redis_file: Option<PathBuf>,
@@ -204,12 +204,4 @@ impl Config {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.listen.authority_with_port(port))
     }
-}
-
-/// Deserializes a Redis URL, with error messages about Redis.
-fn deserialize_redis_url<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<SecretUrl>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    SecretUrl::parse_redis(&text).map(Some).map_err(D::Error::custom)
 }

@@ -30,7 +30,6 @@ pub use self::backup::{
     restore_backup,
 };
 pub use self::cache::{ReadEpoch, StoredApp, StoredRulesets, StoredToken};
-pub use self::engine::database::NO_SCHEME;
 pub use self::engine::database::{Database, SecretUrl};
 pub use self::engine::migrations::SchemaPolicy;
 pub use self::engine::sqlite::create_private_directory;

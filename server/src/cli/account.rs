@@ -17,10 +17,9 @@ use belfry_store::{
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-pub(super) use self::find::{find_account, find_account_ids};
 use self::password::{print_password, read_or_generate_password};
 use super::output::{format_count, one_of};
-use super::{CliError, DatabaseUse, command_events};
+use super::{CliError, Context, DatabaseUse, StoreCommand, command_events};
 use crate::config::{ApplicationService, Config};
 
 #[derive(Subcommand)]
@@ -68,8 +67,8 @@ pub(super) struct AccountArgument {
     account: String,
 }
 
-impl Command {
-    pub(super) fn database_use(&self) -> DatabaseUse {
+impl StoreCommand for Command {
+    fn database_use(&self) -> DatabaseUse {
         match self {
             Self::Add(_) => DatabaseUse::Create,
             Self::List(_) => DatabaseUse::Read,
@@ -77,9 +76,9 @@ impl Command {
         }
     }
 
-    /// Checks the arguments of `add` before it creates a database. The account of an application
-    /// service is rejected, because `belfry serve` creates it.
-    pub(super) fn check_new_account(&self, config: &Config) -> Result<(), CliError> {
+    /// Checks the arguments of `add`. The account of an application service is rejected, because
+    /// `belfry serve` creates it.
+    fn check(&self, config: &Config) -> Result<(), CliError> {
         let Self::Add(account) = self else { return Ok(()) };
         let name = account.check()?;
         for source in &config.application_services {
@@ -95,17 +94,13 @@ impl Command {
         Ok(())
     }
 
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    async fn run(self, context: Context<'_>) -> Result<(), CliError> {
+        let Context { store, now, .. } = context;
         match self {
             Self::Add(account) => account.run(store, now).await,
-            Self::List(list) => list.run(store, config, now).await,
+            Self::List(list) => list.run(context).await,
             Self::Role { account, role } => {
-                let account = find_account(store, config, &account).await?;
+                let account = context.find_account(&account).await?;
                 let detail = Some(format!("role {role}"));
                 let event = NewAuditEvent::for_command(now, AuditKind::RoleChange);
                 let events = NewAuditEvent { detail, ..event }.into();
@@ -116,19 +111,19 @@ impl Command {
                 Ok(writeln!(stdout(), "account {} has the role {role}", account.name)?)
             }
             Self::Disable(AccountArgument { account }) => {
-                let account = find_account(store, config, &account).await?;
+                let account = context.find_account(&account).await?;
                 disable_or_enable(store, &account, now, AuditKind::AccountDisable).await
             }
             Self::Enable(AccountArgument { account }) => {
-                let account = find_account(store, config, &account).await?;
+                let account = context.find_account(&account).await?;
                 disable_or_enable(store, &account, now, AuditKind::AccountEnable).await
             }
             Self::Delete(AccountArgument { account }) => {
-                let account = find_account(store, config, &account).await?;
+                let account = context.find_account(&account).await?;
                 delete_account(store, &account, now).await
             }
             Self::Password { account, keep_tokens, password_stdin } => {
-                let account = find_account(store, config, &account).await?;
+                let account = context.find_account(&account).await?;
                 let (hash, generated_password) =
                     read_or_generate_password(password_stdin, account.identifiers()).await?;
                 let (access, effect) = if keep_tokens {

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::output::{format_count, format_json_line, print};
-use super::{CliError, DatabaseUse, command_events};
+use super::{CliError, Context, DatabaseUse, StoreCommand, command_events};
 use crate::escape::escape;
 
 #[derive(Subcommand)]
@@ -63,15 +63,15 @@ pub(super) struct AppArgument {
     id: String,
 }
 
-impl Command {
-    pub(super) fn database_use(&self) -> DatabaseUse {
+impl StoreCommand for Command {
+    fn database_use(&self) -> DatabaseUse {
         match self {
             Self::List(_) => DatabaseUse::Read,
             _ => DatabaseUse::Write,
         }
     }
 
-    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+    async fn run(self, Context { store, now, .. }: Context<'_>) -> Result<(), CliError> {
         match self {
             Self::Add(app) => app.run(store, now).await,
             Self::List(list) => list.run(store, now).await,

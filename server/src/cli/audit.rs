@@ -7,13 +7,11 @@ use std::collections::HashMap;
 use belfry_core::audit::{AuditKind, AuditOrigin, AuditOutcome};
 use belfry_store::{AuditEvent, AuditFilter, DeletedAccount, Store};
 use clap::Args;
-use jiff::Timestamp;
 use serde_json::json;
 
 use self::time::parse_time;
 use super::output::{Table, one_of, print, print_message};
-use super::{CliError, account, app, or_dash};
-use crate::config::Config;
+use super::{CliError, Context, DatabaseUse, StoreCommand, app, or_dash};
 
 #[derive(Args)]
 pub(super) struct Command {
@@ -57,19 +55,17 @@ const HEADERS: [&str; 10] = [
     "time", "kind", "outcome", "count", "account", "app", "origin", "address", "request", "detail",
 ];
 
-impl Command {
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+impl StoreCommand for Command {
+    fn database_use(&self) -> DatabaseUse {
+        DatabaseUse::Read
+    }
+
+    async fn run(self, context: Context<'_>) -> Result<(), CliError> {
+        let Context { store, now, .. } = context;
         let accounts = match &self.account {
-            Some(argument) => account::find_account_ids(store, config, argument)
-                .await?
-                .into_iter()
-                .map(Some)
-                .collect(),
+            Some(argument) => {
+                context.find_account_ids(argument).await?.into_iter().map(Some).collect()
+            }
             None => vec![None],
         };
         let (app, app_name) = match &self.app {

@@ -10,8 +10,8 @@ use belfry_store::{
 use clap::Args;
 use jiff::Timestamp;
 
-use super::CliError;
 use super::output::{format_count, print_message};
+use super::{CliError, Context, DatabaseUse, StoreCommand};
 use crate::config::Config;
 
 #[derive(Args)]
@@ -24,8 +24,12 @@ pub(super) struct Command {
     force: bool,
 }
 
-impl Command {
-    pub(super) async fn run(self, config: &Config, now: Timestamp) -> Result<(), CliError> {
+impl StoreCommand for Command {
+    fn database_use(&self) -> DatabaseUse {
+        DatabaseUse::Read
+    }
+
+    async fn run(self, Context { config, now, .. }: Context<'_>) -> Result<(), CliError> {
         if self.file.as_os_str() == "-" {
             return Err("a backup cannot be written to standard output; name a file".into());
         }

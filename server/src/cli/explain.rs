@@ -15,15 +15,13 @@ use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::EffectiveRules;
 use belfry_runtime::file_access::describe_file_error;
-use belfry_store::{EnabledState, Store};
+use belfry_store::EnabledState;
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::Value;
 
 use self::explanation_text::ExplanationText;
-use super::CliError;
-use super::account::find_account;
-use crate::config::Config;
+use super::{CliError, Context, DatabaseUse, StoreCommand};
 use crate::escape::{escape, escape_json};
 use crate::evaluation::event_delivery::{EventDelivery, ExplainResponse};
 
@@ -59,13 +57,13 @@ pub(super) struct Command {
 /// the wrong one.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-impl Command {
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+impl StoreCommand for Command {
+    fn database_use(&self) -> DatabaseUse {
+        DatabaseUse::Read
+    }
+
+    async fn run(self, context: Context<'_>) -> Result<(), CliError> {
+        let Context { store, config, now } = context;
         let event = json::parse(&read_file_or_stdin(&self.event)?)
             .map_err(|error| describe_error(&self.event, &error))?;
         check_type(&event).map_err(|error| describe_error(&self.event, &error))?;
@@ -78,7 +76,7 @@ impl Command {
         };
         explain_room.room.member_count = self.member_count.or(explain_room.room.member_count);
         explain_room.display_name = self.display_name.or(explain_room.display_name);
-        let account = find_account(store, config, &self.account).await?;
+        let account = context.find_account(&self.account).await?;
         let at = self.at.unwrap_or(now);
         let rulesets = store.rulesets(account.id, at).await?;
         let member = Member {

@@ -45,8 +45,8 @@ impl Command {
             return Ok(());
         }
         let mut report = Report::default();
-        with_store(config, DatabaseUse::Write, async |store, _| {
-            let result = import_accounts(store, &mut source, &mut report).await;
+        with_store(config, DatabaseUse::Write, async |context| {
+            let result = import_accounts(context.store, &mut source, &mut report).await;
             result.map_err(|error| report.interruption_error(&*error))
         })?;
         report.finish()

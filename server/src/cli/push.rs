@@ -10,12 +10,10 @@ use std::io::{Write, stdout};
 
 use belfry_core::audit::AuditKind;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{Account, Database, Store};
+use belfry_store::{Account, Database};
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
 
-use super::account::find_account;
-use super::{CliError, DatabaseUse, command_events};
+use super::{CliError, Context, DatabaseUse, StoreCommand, command_events};
 use crate::config::Config;
 use crate::delivery::load_sealing_key;
 
@@ -46,36 +44,32 @@ pub(super) struct Remove {
     account: Option<String>,
 }
 
-impl Command {
-    pub(super) fn database_use(&self) -> DatabaseUse {
+impl StoreCommand for Command {
+    fn database_use(&self) -> DatabaseUse {
         match self {
             Self::List(_) | Self::Log(_) => DatabaseUse::Read,
             Self::Test(_) | Self::Remove(_) | Self::Key(_) => DatabaseUse::Write,
         }
     }
 
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    async fn run(self, context: Context<'_>) -> Result<(), CliError> {
         match self {
-            Self::List(list) => list.run(store, config, now).await,
-            Self::Test(test) => test.run(store, config, now).await,
-            Self::Log(log) => log.run(store, config).await,
-            Self::Remove(remove) => remove.run(store, config, now).await,
-            Self::Key(key) => key.run(store, config, now).await,
+            Self::List(list) => list.run(context).await,
+            Self::Test(test) => test.run(context).await,
+            Self::Log(log) => log.run(context).await,
+            Self::Remove(remove) => remove.run(context).await,
+            Self::Key(key) => key.run(context).await,
         }
     }
 }
 
 impl Remove {
-    async fn run(self, store: &Store, config: &Config, now: Timestamp) -> Result<(), CliError> {
+    async fn run(self, context: Context<'_>) -> Result<(), CliError> {
+        let Context { store, now, .. } = context;
         let id = self.id;
         let mut owners = store.receiver_owners(id).await?;
         if let Some(account) = &self.account {
-            let account = find_account(store, config, account).await?;
+            let account = context.find_account(account).await?;
             owners.retain(|(account_id, _)| *account_id == account.id);
             if owners.is_empty() {
                 return Err(not_found_error(&account, id));

@@ -9,10 +9,8 @@ use belfry_core::secret::{Secret, SplitToken};
 use belfry_core::text::is_blank;
 use clap::Subcommand;
 
-use super::account::find_account;
-use super::{CliError, command_events, read_secret};
+use super::{CliError, Context, DatabaseUse, StoreCommand, command_events, read_secret};
 use crate::auth::tokens::{COMMAND_LINE_APP, FirstPartyApp, TokenIssuer};
-use crate::config::Config;
 use crate::paths::METADATA;
 
 const UNKNOWN_TOKEN: &str =
@@ -46,16 +44,17 @@ pub(super) enum Command {
     },
 }
 
-impl Command {
-    pub(super) async fn run(
-        self,
-        issuer: &TokenIssuer<'_>,
-        config: &Config,
-    ) -> Result<(), CliError> {
+impl StoreCommand for Command {
+    fn database_use(&self) -> DatabaseUse {
+        DatabaseUse::Write
+    }
+
+    async fn run(self, context: Context<'_>) -> Result<(), CliError> {
+        let Context { store, config, now } = context;
         match self {
             Self::Issue { account, scopes, app } => {
                 let scopes = parse_scopes(&scopes)?;
-                let account = find_account(issuer.store, config, &account).await?;
+                let account = context.find_account(&account).await?;
                 if !scopes.are_allowed_for(Some(account.role)) {
                     return Err(format!(
                         "scopes that begin with admin: are for admins, and {} is not one; \
@@ -76,7 +75,8 @@ impl Command {
                     .into());
                 }
                 let app = FirstPartyApp::CommandLine(name);
-                let events = command_events(issuer.now, AuditKind::TokenIssue);
+                let events = command_events(now, AuditKind::TokenIssue);
+                let issuer = TokenIssuer { store, now, lifetime: config.oauth.token_lifetime };
                 let token =
                     issuer.issue_first_party_token(&events, app, account.id, scopes).await?;
                 Ok(writeln!(stdout(), "{}", token.reveal())?)
@@ -88,11 +88,11 @@ impl Command {
                 };
                 let token = SplitToken::parse(argument.reveal());
                 let secret = token.ok_or(UNKNOWN_TOKEN)?.hashed_secret();
-                if issuer.store.token(secret).await?.is_none() {
+                if store.token(secret).await?.is_none() {
                     return Err(UNKNOWN_TOKEN.into());
                 }
-                let events = command_events(issuer.now, AuditKind::TokenRevoke);
-                issuer.store.revoke_token(&events, secret.lookup_key, issuer.now).await?;
+                let events = command_events(now, AuditKind::TokenRevoke);
+                store.revoke_token(&events, secret.lookup_key, now).await?;
                 Ok(writeln!(stdout(), "token revoked")?)
             }
         }

@@ -1,10 +1,6 @@
 //! Validates settings that cannot be checked while parsing.
 
-use std::path::PathBuf;
 use std::time::Duration;
-
-use belfry_store::{NO_SCHEME, SecretUrl};
-use redis::IntoConnectionInfo;
 
 use super::{Config, ConfigError};
 
@@ -31,8 +27,7 @@ impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let results = [
             self.check_name_segments(),
-            self.check_database_url(),
-            self.check_redis_url(),
+            self.check_redis_certificate(),
             self.check_data(),
             self.check_tls(),
             self.check_shutdown_delay(),
@@ -113,61 +108,14 @@ impl Config {
         )))
     }
 
-    fn check_database_url(&self) -> Result<(), ConfigError> {
-        let Some(url) = &self.database else { return Ok(()) };
-        if !["postgres", "postgresql"].contains(&url.scheme()) {
-            let advice = "use postgres://USER:PASSWORD@HOST/DATABASE, or omit it for SQLite in the \
-                          data directory";
-            return Err(self.scheme_error("database", url, advice));
-        }
-        let options = url.check_postgres();
-        options.map(drop).map_err(|error| self.url_error("database", &error))
-    }
-
-    fn check_redis_url(&self) -> Result<(), ConfigError> {
+    fn check_redis_certificate(&self) -> Result<(), ConfigError> {
         let key = "limits.redis_root_certificate";
         let has_tls = self.redis.as_ref().is_some_and(|url| url.scheme() == "rediss");
         if self.limits.redis_root_certificate.is_some() && !has_tls {
             let problem = format!("{key} has no effect without TLS; use redis = \"rediss://…\"");
             return self.reject(key, &problem);
         }
-        let Some(url) = &self.redis else { return Ok(()) };
-        if !["redis", "rediss"].contains(&url.scheme()) {
-            let advice = "use redis://HOST:PORT, or rediss://HOST:PORT for TLS";
-            return Err(self.scheme_error("redis", url, advice));
-        }
-        if url.reveal().contains('#') {
-            // The driver would accept `#insecure`, which disables certificate verification.
-            return Err(self.url_error("redis", "a fragment (#…) is not supported"));
-        }
-        let nodes = url.reveal_each();
-        for node in &nodes {
-            let problem = match node.as_str().into_connection_info() {
-                Ok(info) if nodes.len() > 1 && info.redis_settings().db() != 0 => {
-                    "a cluster has no databases: write redis://HOST1,HOST2 without a number".into()
-                }
-                Ok(_) => continue,
-                Err(error) => format!(
-                    "{error}: write redis://HOST, redis://:PASSWORD@HOST/NUMBER, or \
-                     redis://HOST1,HOST2 for a cluster"
-                ),
-            };
-            return Err(self.url_error("redis", &problem));
-        }
         Ok(())
-    }
-
-    /// Returns an error about a URL's scheme. If the URL is from a file, its scheme is not shown,
-    /// because the file may contain a different secret.
-    fn scheme_error(&self, key: &str, url: &SecretUrl, advice: &str) -> ConfigError {
-        let problem = if !url.reveal().contains("://") {
-            NO_SCHEME.to_owned()
-        } else if self.url_file(key).is_some() {
-            "unsupported scheme".to_owned()
-        } else {
-            format!("unsupported scheme {:?}", url.scheme())
-        };
-        self.url_error(key, &format!("{problem}; {advice}"))
     }
 
     fn check_name_segments(&self) -> Result<(), ConfigError> {
@@ -197,23 +145,6 @@ impl Config {
             }
         }
         Ok(())
-    }
-
-    /// Returns the file that contains an engine's URL, if any.
-    fn url_file(&self, key: &str) -> Option<&PathBuf> {
-        if key == "redis" { self.redis_file.as_ref() } else { self.database_file.as_ref() }
-    }
-
-    /// Returns an error about an engine's URL, with its file and place.
-    fn url_error(&self, key: &str, problem: &str) -> ConfigError {
-        match self.url_file(key) {
-            Some(path) => {
-                let key = format!("{key}_file");
-                let path = path.display();
-                ConfigError::new(format!("{key}: {path}: {problem}{}", self.format_place(&key)))
-            }
-            None => ConfigError::new(format!("{key}: {problem}{}", self.format_place(key))),
-        }
     }
 
     /// Formats the place of a setting: ` (belfry.toml, line 14)` or ` (--listen)`. Empty for a
@@ -258,15 +189,15 @@ mod tests {
         let path = dir.path().join("b.toml");
         let check_file = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            let (config, _) = crate::config::file::read(&path).unwrap();
-            config.check().unwrap_err().to_string()
+            let result = crate::config::file::read(&path).and_then(|(config, _)| config.check());
+            result.unwrap_err().to_string()
         };
         let name = path.display();
         for (text, problem, line) in [
-            ("\ndatabase = 'mysql://db/b'", "database: unsupported scheme \"mysql\"", 2),
+            ("\ndatabase = 'mysql://db/b'", "database: the URL must be postgres://", 2),
             ("database = 'postgres://db/b?sslmode=x'", "database: sslmode must be", 1),
-            ("\nredis = 'cache:6379'", "redis: not a URL with a scheme; use redis://HOST:PORT", 2),
-            ("\n\nredis = 'http://cache'", "redis: unsupported scheme \"http\"", 3),
+            ("\nredis = 'cache:6379'", "redis: the URL must be redis://HOST:PORT", 2),
+            ("\n\nredis = 'http://cache'", "redis: the URL must be redis://", 3),
             ("redis = 'redis://cache/x'", "redis: Invalid database number", 1),
             ("redis = 'redis://cache#a'", "redis: a fragment", 1),
             ("[http]\nshutdown_delay = '11m'", "http.shutdown_delay must be at most 10 minutes", 2),
@@ -282,23 +213,24 @@ mod tests {
             let has_place = error.ends_with(&format!(" ({name}, line {line})"));
             assert!(error.starts_with(problem) && has_place, "{text}: {error}");
         }
-        for (url, problem) in [
-            ("cache:6379", ": not a URL with a scheme; use"),
-            ("http://cache", ": unsupported scheme; use"),
-        ] {
+        for url in ["cache:6379", "http://cache"] {
             std::fs::write(dir.path().join("url"), url).unwrap();
             std::fs::write(&path, format!("redis_file = {:?}", dir.path().join("url"))).unwrap();
             let (mut config, _) = crate::config::file::read(&path).unwrap();
-            config.read_secret_files(None).unwrap();
-            let error = config.check().unwrap_err().to_string();
-            assert!(error.starts_with("redis_file: ") && error.contains(problem), "{error}");
+            let error = config.read_secret_files(None).unwrap_err().to_string();
+            assert!(
+                error.starts_with("redis_file: ") && error.contains(": the URL must be"),
+                "{error}"
+            );
             assert!(!error.contains("cache"), "{error}");
         }
         let error = check_file("server_name = ''\nname_segments = []\nredis = 'http://cache'");
-        let places = [2, 3, 1].map(|line| format!(" ({name}, line {line})"));
+        let places = [3, 2, 1].map(|line| format!(" ({name}, line {line})"));
         let mut remaining = &*error;
         for (problem, place) in
-            ["name_segments is empty", "; redis: unsupported", "; server_name: "].iter().zip(places)
+            ["redis: the URL must", "; name_segments is empty", "; server_name: "]
+                .iter()
+                .zip(places)
         {
             let parts = remaining.strip_prefix(problem).and_then(|text| text.split_once(&place));
             remaining = parts.unwrap_or_else(|| panic!("{problem}{place}: {error}")).1;
@@ -307,10 +239,11 @@ mod tests {
         let data = format!("data = {path:?}");
         let error = check_file(&data);
         assert!(error.contains("is a file: name a directory ("), "{error}");
-        let mut config: Config = toml::from_str("redis = 'http://cache'").unwrap();
-        config.origins.insert("redis".to_owned(), "--redis".to_owned());
+        let mut config: Config = toml::from_str("data = 'x'").unwrap();
+        config.data = path;
+        config.origins.insert("data".to_owned(), "--data".to_owned());
         let error = config.check().unwrap_err().to_string();
-        assert!(error.ends_with(" (--redis)"), "{error}");
+        assert!(error.ends_with(" (--data)"), "{error}");
     }
 
     #[test]

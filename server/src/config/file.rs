@@ -79,8 +79,7 @@ fn read_settings(
 }
 
 /// Settings that other checks depend on: without a valid value, they would report a second problem.
-const PREREQUISITES: [&str; 6] =
-    ["database", "database_file", "redis", "secret_key_file", "tls.certificate", "tls.key"];
+const PREREQUISITES: [&str; 3] = ["secret_key_file", "tls.certificate", "tls.key"];
 
 /// A problem in a file: its position, the key of the setting, and the message.
 struct Problem {

@@ -8,6 +8,7 @@ use std::path::Path;
 use belfry_runtime::file_access::describe_file_error;
 use belfry_store::SecretUrl;
 
+use super::values::{parse_database_url, parse_redis_url};
 use super::{Config, ConfigError};
 
 /// Maximum size of a file, in bytes.
@@ -62,7 +63,7 @@ impl Config {
                 }
             }
             let Some(path) = file.clone() else { continue };
-            let parse = if is_redis { SecretUrl::parse_redis } else { str::parse };
+            let parse = if is_redis { parse_redis_url } else { parse_database_url };
             let url = read_url(&path, parse).map_err(|error| {
                 ConfigError::new(format!("{file_key}: {error}{}", self.format_place(&file_key)))
             })?;
@@ -86,13 +87,17 @@ mod tests {
         let path = dir.path().join("secret");
         for end in ["", "\n", "\r\n", "\n\n"] {
             fs::write(&path, format!("{DATABASE_URL}{end}")).unwrap();
-            assert_eq!(read_url(&path, str::parse).unwrap().reveal(), DATABASE_URL, "{end:?}");
+            assert_eq!(
+                read_url(&path, parse_database_url).unwrap().reveal(),
+                DATABASE_URL,
+                "{end:?}"
+            );
         }
     }
 
     #[test]
     fn a_url_in_place_of_a_path_is_not_shown() {
-        let error = read_url(Path::new(DATABASE_URL), str::parse).unwrap_err();
+        let error = read_url(Path::new(DATABASE_URL), parse_database_url).unwrap_err();
         assert_eq!(error, "this is a URL, but must be the path of a file that contains it");
     }
 
@@ -108,11 +113,11 @@ mod tests {
             (long_content.as_bytes(), "it has more than 65536 bytes"),
         ] {
             fs::write(&path, content).unwrap();
-            let error = read_url(&path, str::parse).unwrap_err();
+            let error = read_url(&path, parse_database_url).unwrap_err();
             assert!(error.contains(path.to_str().unwrap()) && error.contains(problem), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
         }
-        let error = read_url(&dir.path().join("missing"), str::parse).unwrap_err();
+        let error = read_url(&dir.path().join("missing"), parse_database_url).unwrap_err();
         assert!(error.contains("missing: No such file"), "{error}");
     }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use belfry_store::SecretUrl;
+use redis::IntoConnectionInfo;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use url::Url;
 
@@ -121,6 +123,58 @@ impl TryFrom<String> for BaseUrl {
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
     }
+}
+
+/// Parses a PostgreSQL URL. The error does not repeat it, because it may contain a password.
+pub(super) fn parse_database_url(text: &str) -> Result<SecretUrl, String> {
+    let url: SecretUrl = text.parse()?;
+    if !["postgres", "postgresql"].contains(&url.scheme()) {
+        return Err(
+            "the URL must be postgres://USER:PASSWORD@HOST/DATABASE; omit it for SQLite in \
+                    the data directory"
+                .to_owned(),
+        );
+    }
+    url.check_postgres()?;
+    Ok(url)
+}
+
+/// Parses a Redis URL. The error does not repeat it, because it may contain a password.
+pub(super) fn parse_redis_url(text: &str) -> Result<SecretUrl, String> {
+    let url = SecretUrl::parse_redis(text)?;
+    if !["redis", "rediss"].contains(&url.scheme()) {
+        return Err("the URL must be redis://HOST:PORT, or rediss://HOST:PORT for TLS".to_owned());
+    }
+    if url.reveal().contains('#') {
+        // The driver would accept `#insecure`, which disables certificate verification.
+        return Err("a fragment (#…) is not supported".to_owned());
+    }
+    let nodes = url.reveal_each();
+    for node in &nodes {
+        let info = node.as_str().into_connection_info().map_err(|error| {
+            format!(
+                "{error}: write redis://HOST, redis://:PASSWORD@HOST/NUMBER, or \
+                 redis://HOST1,HOST2 for a cluster"
+            )
+        })?;
+        if nodes.len() > 1 && info.redis_settings().db() != 0 {
+            let problem = "a cluster has no databases: write redis://HOST1,HOST2 without a number";
+            return Err(problem.to_owned());
+        }
+    }
+    Ok(url)
+}
+
+pub(super) fn deserialize_database_url<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SecretUrl>, D::Error> {
+    parse_database_url(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
+}
+
+pub(super) fn deserialize_redis_url<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SecretUrl>, D::Error> {
+    parse_redis_url(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
 }
 
 pub(super) fn deserialize_link<'de, D: Deserializer<'de>>(

@@ -52,9 +52,6 @@ pub struct SecretUrl {
     full_text: String,
 }
 
-/// The error message for `HOST:PORT` without a scheme.
-pub const NO_SCHEME: &str = "not a URL with a scheme";
-
 impl SecretUrl {
     fn new(url: Url, additional_hosts: &str) -> Self {
         let full_text = with_hosts(&url, additional_hosts);
@@ -96,7 +93,7 @@ impl SecretUrl {
             Ok(url) if !has_truncated_password(&url) => Ok(Self::new(url, additional_hosts)),
             // Such as `HOST`, or an IP address with a port.
             Err(url::ParseError::RelativeUrlWithoutBase) if !has_at_sign_after_delimiter(text) => {
-                Err(format!("{NO_SCHEME}: write {example}"))
+                Err(format!("not a URL with a scheme: write {example}"))
             }
             Err(error) if !has_at_sign_after_delimiter(text) => {
                 Err(format!("not a valid URL ({error}): write {example}"))

@@ -4,7 +4,7 @@ use belfry_core::matrix;
 use belfry_store::{Account, Store};
 use jiff::Timestamp;
 
-use crate::cli::CliError;
+use crate::cli::{CliError, Context};
 use crate::config::Config;
 
 /// The possible meanings of an argument that selects an account. A number can be a name or an id.
@@ -93,33 +93,31 @@ impl<'a> AccountSelector<'a> {
     }
 }
 
-pub(in crate::cli) async fn find_account(
-    store: &Store,
-    config: &Config,
-    argument: &str,
-) -> Result<Account, CliError> {
-    let selector = AccountSelector::parse(argument, config)?;
-    selector.find(store).await?.ok_or_else(|| selector.not_found_error(argument))
-}
-
-/// Returns the ids of all accounts that an argument selects: the existing one, and deleted ones
-/// that had the name. If there are none, an id is returned unchanged, because its account may have
-/// been deleted.
-pub(in crate::cli) async fn find_account_ids(
-    store: &Store,
-    config: &Config,
-    argument: &str,
-) -> Result<Vec<i64>, CliError> {
-    let selector = AccountSelector::parse(argument, config)?;
-    let deleted_accounts = store.deleted_accounts(Timestamp::UNIX_EPOCH).await?;
-    let former_owners =
-        deleted_accounts.iter().filter(|account| Some(&*account.name) == selector.name);
-    let mut ids: Vec<i64> = former_owners.map(|account| account.id).collect();
-    ids.extend(selector.find(store).await?.map(|account| account.id));
-    if ids.is_empty() {
-        ids.extend(selector.id);
+impl Context<'_> {
+    /// Returns the account that an argument selects.
+    pub(in crate::cli) async fn find_account(self, argument: &str) -> Result<Account, CliError> {
+        let selector = AccountSelector::parse(argument, self.config)?;
+        selector.find(self.store).await?.ok_or_else(|| selector.not_found_error(argument))
     }
-    if ids.is_empty() { Err(selector.not_found_error(argument)) } else { Ok(ids) }
+
+    /// Returns the ids of all accounts that an argument selects: the existing one, and deleted ones
+    /// that had the name. If there are none, an id is returned unchanged, because its account may
+    /// have been deleted.
+    pub(in crate::cli) async fn find_account_ids(
+        self,
+        argument: &str,
+    ) -> Result<Vec<i64>, CliError> {
+        let selector = AccountSelector::parse(argument, self.config)?;
+        let deleted_accounts = self.store.deleted_accounts(Timestamp::UNIX_EPOCH).await?;
+        let former_owners =
+            deleted_accounts.iter().filter(|account| Some(&*account.name) == selector.name);
+        let mut ids: Vec<i64> = former_owners.map(|account| account.id).collect();
+        ids.extend(selector.find(self.store).await?.map(|account| account.id));
+        if ids.is_empty() {
+            ids.extend(selector.id);
+        }
+        if ids.is_empty() { Err(selector.not_found_error(argument)) } else { Ok(ids) }
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! `belfry account list`
 
 use belfry_core::account::Role;
-use belfry_store::{Account, AccountListFilter, EnabledState, Store};
+use belfry_store::{Account, AccountListFilter, EnabledState};
 use clap::Args;
-use jiff::Timestamp;
 
 use super::show::{account_to_json, format_email, show_account};
 use crate::cli::output::{ListOptions, one_of};
-use crate::cli::{CliError, or_dash};
-use crate::config::Config;
+use crate::cli::{CliError, Context, or_dash};
 
 #[derive(Args)]
 pub(in crate::cli) struct List {
@@ -35,21 +33,16 @@ pub(in crate::cli) struct List {
 }
 
 impl List {
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    pub(super) async fn run(self, context: Context<'_>) -> Result<(), CliError> {
         let Self { account, state, role, name: name_prefix, email, after, options } = self;
         if let Some(account) = account {
-            return show_account(&account, options.json, store, config, now).await;
+            return show_account(&account, options.json, context).await;
         }
         let filter = AccountListFilter { state, role, name_prefix, email };
         let after = after.unwrap_or_default();
         let read_page = async |last_account: Option<&Account>, limit| {
             let after = last_account.map_or(&*after, |account| &*account.name);
-            store.accounts(&filter, after, limit).await
+            context.store.accounts(&filter, after, limit).await
         };
         options.print(&HEADERS, read_page, to_columns, account_to_json).await
     }

@@ -1,23 +1,20 @@
 //! `belfry account list ACCOUNT`, and the form of an account in all output.
 
 use belfry_core::matrix;
-use belfry_store::{Account, AuthorizedApp, EnabledState, Store};
-use jiff::Timestamp;
+use belfry_store::{Account, AuthorizedApp, EnabledState};
 use serde_json::{Map, Value, json};
 
 use crate::cli::output::{format_count, format_json_line, print, print_record};
-use crate::cli::{CliError, or_never};
-use crate::config::Config;
+use crate::cli::{CliError, Context, or_never};
 
 /// Prints an account with its sessions, apps and number of push rules.
 pub(super) async fn show_account(
     argument: &str,
     as_json: bool,
-    store: &Store,
-    config: &Config,
-    now: Timestamp,
+    context: Context<'_>,
 ) -> Result<(), CliError> {
-    let account = super::find_account(store, config, argument).await?;
+    let Context { store, config, now } = context;
+    let account = context.find_account(argument).await?;
     let sessions = store.session_summary(account.id, now).await?;
     let mut apps = Vec::new();
     for app in store.authorized_apps(account.id, now).await? {

@@ -10,8 +10,7 @@ use serde_json::json;
 use super::read_sealing_key;
 use crate::cli::output::{Table, format_count, print};
 use crate::cli::serve::DELIVERY_INTERVAL;
-use crate::cli::{CliError, command_events};
-use crate::config::Config;
+use crate::cli::{CliError, Context, command_events};
 
 #[derive(Subcommand)]
 pub(in crate::cli) enum Command {
@@ -30,22 +29,16 @@ const PAGE_LEN: i64 = 1000;
 const HEADERS: [&str; 4] = ["key", "created", "receivers", "state"];
 
 impl Command {
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    pub(super) async fn run(self, context: Context<'_>) -> Result<(), CliError> {
         let Self::New { replace_lost_key } = self;
-        add_new_key(store, &read_sealing_key(config)?, replace_lost_key, now).await
+        add_new_key(context, &read_sealing_key(context.config)?, replace_lost_key).await
     }
 }
 
 async fn add_new_key(
-    store: &Store,
+    Context { store, now, .. }: Context<'_>,
     sealing_key: &SealingKey,
     replace_lost_key: bool,
-    now: Timestamp,
 ) -> Result<(), CliError> {
     let keys = store.signing_keys(KeyPurpose::VAPID).await?;
     let newest_key = keys.last();
@@ -105,9 +98,9 @@ async fn remove_receivers(
 }
 
 /// Prints the VAPID keys: key, creation time, receivers, state.
-pub(super) async fn list_keys(store: &Store, config: &Config, json: bool) -> Result<(), CliError> {
-    let sealing_key = &read_sealing_key(config)?;
-    let keys = store.vapid_key_uses().await?;
+pub(super) async fn list_keys(context: Context<'_>, json: bool) -> Result<(), CliError> {
+    let sealing_key = &read_sealing_key(context.config)?;
+    let keys = context.store.vapid_key_uses().await?;
     let newest_key = keys.last().map(|row| row.key.public_key.as_str());
     let is_readable = |key: &SigningKeyRow| key.open(KeyPurpose::VAPID, sealing_key).is_some();
     let state = |row: &VapidKeyUse| {

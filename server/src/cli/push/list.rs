@@ -1,16 +1,13 @@
 //! `belfry push list`
 
 use belfry_core::push::receiver::ReceiverDocument;
-use belfry_store::{ListedReceiver, Receiver, Store};
+use belfry_store::{ListedReceiver, Receiver};
 use clap::Args;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::key::list_keys;
-use crate::cli::account::find_account;
 use crate::cli::output::ListOptions;
-use crate::cli::{CliError, or_dash, or_never};
-use crate::config::Config;
+use crate::cli::{CliError, Context, or_dash, or_never};
 
 #[derive(Args)]
 pub(in crate::cli) struct List {
@@ -25,22 +22,17 @@ pub(in crate::cli) struct List {
 }
 
 impl List {
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    pub(super) async fn run(self, context: Context<'_>) -> Result<(), CliError> {
         if self.keys {
-            return list_keys(store, config, self.options.json).await;
+            return list_keys(context, self.options.json).await;
         }
         let account_id = match &self.account {
-            Some(argument) => Some(find_account(store, config, argument).await?.id),
+            Some(argument) => Some(context.find_account(argument).await?.id),
             None => None,
         };
         let read_page = async |last_row: Option<&ListedReceiver>, limit| {
             let after = last_row.map(|row| (row.receiver.account_id, row.receiver.id));
-            store.listed_receivers(account_id, after, limit, now).await
+            context.store.listed_receivers(account_id, after, limit, context.now).await
         };
         self.options.print(&HEADERS, read_page, to_columns, to_json).await
     }

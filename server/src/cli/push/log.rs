@@ -1,14 +1,12 @@
 //! `belfry push log`
 
 use belfry_core::rules::RuleRef;
-use belfry_store::{DeliveryOutcome, LoggedDelivery, Store};
+use belfry_store::{DeliveryOutcome, LoggedDelivery};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::account::find_account;
 use crate::cli::output::{Table, print, print_message};
-use crate::cli::{CliError, or_dash};
-use crate::config::Config;
+use crate::cli::{CliError, Context, or_dash};
 use crate::escape::escape;
 
 #[derive(Args)]
@@ -34,12 +32,12 @@ const HEADERS: [&str; 8] =
     ["accepted", "event", "rule", "receiver", "attempts", "outcome", "status", "error"];
 
 impl Log {
-    pub(super) async fn run(self, store: &Store, config: &Config) -> Result<(), CliError> {
-        let account = find_account(store, config, &self.account).await?;
+    pub(super) async fn run(self, context: Context<'_>) -> Result<(), CliError> {
+        let account = context.find_account(&self.account).await?;
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         // Reads one more delivery than are shown, to find out whether there are more.
         let mut deliveries =
-            store.delivery_log(account.id, self.event.as_deref(), limit + 1).await?;
+            context.store.delivery_log(account.id, self.event.as_deref(), limit + 1).await?;
         let shown_count = usize::try_from(limit)?;
         let has_more = deliveries.len() > shown_count;
         deliveries.truncate(shown_count);

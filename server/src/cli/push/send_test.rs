@@ -16,10 +16,8 @@ use jiff::Timestamp;
 use super::advice::advise_on_error;
 use super::list::format_app;
 use super::{not_found_error, read_sealing_key};
-use crate::cli::CliError;
-use crate::cli::account::find_account;
 use crate::cli::output::{format_count, print};
-use crate::config::Config;
+use crate::cli::{CliError, Context};
 use crate::escape::escape;
 
 /// Interval between reads of a test's state.
@@ -56,14 +54,10 @@ struct TestState {
 }
 
 impl SendTest {
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    pub(super) async fn run(self, context: Context<'_>) -> Result<(), CliError> {
+        let Context { store, config, now } = context;
         let sealing_key = read_sealing_key(config)?;
-        let account = find_account(store, config, &self.account).await?;
+        let account = context.find_account(&self.account).await?;
         let mut receivers = store.listed_receivers(Some(account.id), None, i64::MAX, now).await?;
         if let Some(id) = self.id {
             receivers.retain(|row| row.receiver.id == id);

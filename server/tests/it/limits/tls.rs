@@ -150,5 +150,5 @@ fn certificate_checks_cannot_be_disabled_in_the_url() {
     assert!(run_config_check("rediss://cache.internal").status.success());
     let output = run_config_check("rediss://cache.internal/#insecure");
     let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains("redis: a fragment (#…) is not supported"), "{message}");
+    assert!(message.contains("BELFRY_REDIS: a fragment (#…) is not supported"), "{message}");
 }
