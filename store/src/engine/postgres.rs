@@ -26,7 +26,6 @@ use tokio_postgres::Client;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
 use self::connections::{ConnectionGuard, Connections};
-pub(crate) use self::errors::describe_error;
 use self::errors::error_reason;
 use self::group_commit::GroupCommit;
 pub(crate) use self::hosts::Hosts;
