@@ -8,7 +8,6 @@ use belfry_core::rules::preferences::{PreferenceError, Subject};
 use belfry_core::rules::trial::TrialMessage;
 use belfry_store::Account;
 
-use super::notifications::load_rulesets;
 use crate::http::error::PageError;
 use crate::http::extract::session::BrowserSession;
 use crate::pages::{NotificationsView, Trial};
@@ -44,7 +43,7 @@ pub(super) async fn run_trial(
             };
             let start = Instant::now();
             let slot = state.evaluator.pool.enter_for_account(account.id)?;
-            let rulesets = load_rulesets(session, account).await?;
+            let rulesets = state.store.rulesets(account.id, session.now).await?;
             let user_id = matrix::user_id(&account.name, state.server_name());
             let now = session.now;
             let evaluate = move || message.evaluate(&user_id, rulesets.documents(), now);
