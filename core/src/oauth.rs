@@ -9,6 +9,7 @@ pub mod consent;
 pub mod error;
 pub mod grant;
 pub mod issuer_policy;
+pub mod parameter;
 pub mod parameters;
 pub mod pkce;
 pub mod redirect;

@@ -22,6 +22,7 @@ pub mod explain;
 mod id;
 mod import;
 pub mod index;
+mod kind;
 mod limits;
 mod path;
 pub mod pattern;
@@ -47,11 +48,12 @@ pub use expiry::RuleExpiry;
 pub use id::{IdError, MAX_ID_BYTES, ProfileTag, RuleId, RuleScope, UnknownScope};
 pub use import::read_import;
 pub(crate) use import::read_rulesets;
+pub use kind::RuleKind;
 pub use limits::{MAX_CONDITIONS, NewRuleLimits, RuleLimits};
 pub use path::{PathError, RulePath, RuleRef};
 pub use response::{RulesetsExport, RulesetsResponse, default_response};
 pub use rule::Rule;
-pub use ruleset::{RuleKind, Ruleset};
+pub use ruleset::Ruleset;
 
 /// Unknown members of a JSON object, stored and returned unchanged.
 pub type Extra = serde_json::Map<String, serde_json::Value>;

@@ -182,7 +182,7 @@ pub(crate) fn zero_window(address: SocketAddr) -> io::Result<TcpStream> {
     };
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(30) {
+    while start.elapsed() < Duration::from_secs(90) {
         let mut head = [0; 9];
         match stream.read_exact(&mut head) {
             Ok(()) => {}
@@ -220,7 +220,7 @@ pub(crate) fn unread_responses(address: SocketAddr) -> io::Result<TcpStream> {
 /// fail as soon as it is closed.
 pub(crate) fn wait_without_reading(stream: &mut TcpStream) {
     let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(30) {
+    while start.elapsed() < Duration::from_secs(90) {
         match stream.write(&[0]) {
             Ok(_) => thread::sleep(Duration::from_millis(100)),
             Err(error) if is_timeout(&error) => {}

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
+/// Longer than connections without requests may occupy the server.
+const ACKNOWLEDGEMENT_TIMEOUT: Duration = Duration::from_mins(5);
+
 /// A client's action after a failed write. Such a write is not acknowledged, but may have taken
 /// effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +44,9 @@ impl Load {
             if increase >= count {
                 return Ok(());
             }
-            if start.elapsed() > Duration::from_secs(90) {
+            if start.elapsed() > ACKNOWLEDGEMENT_TIMEOUT {
                 return Err(
-                    format!("only {increase} of {count} writes acknowledged in 90 s").into()
+                    format!("only {increase} of {count} writes acknowledged in time").into()
                 );
             }
             thread::sleep(Duration::from_millis(5));

@@ -22,10 +22,10 @@ pub(crate) const SETTINGS: &str = "secret_key_file = \"belfry.key\"\n\
 /// Adds a user for each URL, `user0` and so on, with one pusher for that push gateway. The user's
 /// name is also the push key.
 pub(crate) fn add_users(address: SocketAddr, gateway_urls: &[String]) -> Result<()> {
-    let app = App::register(address)?;
     for (number, url) in gateway_urls.iter().enumerate() {
         let name = format!("user{number}");
-        let user = app.add_user(address, &name)?;
+        // One app each, because an app may have only 100 app tokens.
+        let user = App::register(address)?.add_user(address, &name)?;
         let pusher = json!({
             "kind": "http", "app_id": "app", "pushkey": name, "app_display_name": "App",
             "device_display_name": "Phone", "lang": "en", "data": { "url": url },

@@ -4,7 +4,6 @@
 use jiff::Timestamp;
 
 use super::error::OAuthError;
-use super::issuer_policy::IssuerPolicy;
 use crate::secret::HashedSecret;
 use crate::wire_enum::wire_enum;
 
@@ -83,23 +82,6 @@ impl Registrar {
 }
 
 impl ClientProperties {
-    /// Returns the properties of a client with a secret. It may use every grant type of its issuer,
-    /// unless it is a first-party client, whose tokens are issued without OAuth.
-    pub fn new(policy: &IssuerPolicy, registered_by: Registrar) -> Self {
-        let grant_types = if registered_by.is_first_party() { &[] } else { policy.grant_types };
-        Self {
-            auth_method: AuthMethod::ClientSecret,
-            grant_types: grant_types.to_vec(),
-            registered_by,
-            issuer: policy.issuer,
-        }
-    }
-
-    /// Returns whether a correct secret authenticates this client at the endpoints of an issuer.
-    pub fn may_authenticate_with_secret(&self, policy: &IssuerPolicy) -> bool {
-        self.auth_method == AuthMethod::ClientSecret && self.issuer == policy.issuer
-    }
-
     pub fn check_grant_type(&self, grant_type: GrantType) -> Result<(), OAuthError> {
         let is_allowed = self.grant_types.contains(&grant_type);
         if is_allowed { Ok(()) } else { Err(OAuthError::UnauthorizedClient) }

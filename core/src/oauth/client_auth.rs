@@ -10,7 +10,8 @@ use super::client::ClientProperties;
 use super::client::ClientSecrets;
 use super::error::OAuthError;
 use super::issuer_policy::IssuerPolicy;
-use super::parameters::{Parameter, Parameters};
+use super::parameter::Parameter;
+use super::parameters::Parameters;
 use crate::percent::decode_lenient;
 use crate::secret::{Secret, SplitToken};
 

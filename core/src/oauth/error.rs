@@ -3,7 +3,7 @@
 use strum::IntoStaticStr;
 use thiserror::Error;
 
-use super::parameters::{MAX_STATE_LENGTH, Parameter};
+use super::parameter::{MAX_STATE_LENGTH, Parameter};
 
 /// Maximum length of a scope name in an error. All known names are shorter.
 const MAX_SCOPE_NAME_BYTES: usize = 64;

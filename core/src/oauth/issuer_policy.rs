@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::authorization_response::ResponseMode;
-use super::client::{AuthMethod, GrantType, Issuer};
+use super::client::{AuthMethod, ClientProperties, GrantType, Issuer, Registrar};
 use super::error::OAuthError;
 use super::pkce;
 use super::scope::{Scope, ScopeError, Scopes};
@@ -102,6 +102,25 @@ pub fn metadata_document(
         document[*field] = format!("{}{path}", base_url.trim_end_matches('/')).into();
     }
     document
+}
+
+impl ClientProperties {
+    /// Returns the properties of a client with a secret. It may use every grant type of its issuer,
+    /// unless it is a first-party client, whose tokens are issued without OAuth.
+    pub fn new(policy: &IssuerPolicy, registered_by: Registrar) -> Self {
+        let grant_types = if registered_by.is_first_party() { &[] } else { policy.grant_types };
+        Self {
+            auth_method: AuthMethod::ClientSecret,
+            grant_types: grant_types.to_vec(),
+            registered_by,
+            issuer: policy.issuer,
+        }
+    }
+
+    /// Returns whether a correct secret authenticates this client at the endpoints of an issuer.
+    pub fn may_authenticate_with_secret(&self, policy: &IssuerPolicy) -> bool {
+        self.auth_method == AuthMethod::ClientSecret && self.issuer == policy.issuer
+    }
 }
 
 #[cfg(test)]

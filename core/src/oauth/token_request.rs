@@ -6,7 +6,8 @@ use super::client::GrantType;
 use super::client_auth::Credentials;
 use super::error::OAuthError;
 use super::issuer_policy::IssuerPolicy;
-use super::parameters::{Parameter, Parameters};
+use super::parameter::Parameter;
+use super::parameters::Parameters;
 use crate::secret::Secret;
 
 #[derive(Debug, Clone)]

@@ -290,7 +290,7 @@ impl<'a> PushEvaluation<'a> {
     }
 
     /// Returns the form of responses, with these of the rule's actions.
-    pub(super) fn to_wire(&self, actions: Vec<&'a Action>) -> WireEvaluation<'a> {
+    pub(super) fn to_wire(self, actions: Vec<&'a Action>) -> WireEvaluation<'a> {
         let tweaks = collect_tweaks(actions.iter().copied());
         WireEvaluation { notify: self.notifies(), rule: self.rule, actions, tweaks }
     }

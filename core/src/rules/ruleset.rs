@@ -1,4 +1,4 @@
-//! The five kinds of rules, and the rules of one scope grouped by kind.
+//! The rules of one scope, grouped by kind.
 
 use std::array;
 use std::collections::BTreeMap;
@@ -6,26 +6,7 @@ use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Rule;
-use crate::wire_enum::wire_enum;
-
-wire_enum! {
-    /// The kind of a rule, in evaluation order.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    pub enum RuleKind {
-        /// Arbitrary conditions, with the highest priority.
-        Override = "override",
-        /// Matches a glob against the message text.
-        Content = "content",
-        /// Matches all events in a room. The rule id is the room id.
-        Room = "room",
-        /// Matches all events from a sender. The rule id is the user id.
-        Sender = "sender",
-        /// Arbitrary conditions, with the lowest priority.
-        Underride = "underride",
-    }
-}
+use super::{Rule, RuleKind};
 
 /// The rules of one scope: an array for each kind, in evaluation order.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,18 +55,5 @@ impl<'de, R: Deserialize<'de>> Deserialize<'de> for Ruleset<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut arrays = BTreeMap::<RuleKind, Vec<R>>::deserialize(deserializer)?;
         Ok(Self::from_fn(|kind| arrays.remove(&kind).unwrap_or_default()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_ordered_as_they_are_evaluated() {
-        let names = ["override", "content", "room", "sender", "underride"];
-        assert_eq!(serde_json::json!(RuleKind::ALL), serde_json::json!(names));
-        assert!(RuleKind::ALL.iter().map(|kind| kind.as_str()).eq(names));
-        assert!(RuleKind::ALL.is_sorted());
     }
 }

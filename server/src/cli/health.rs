@@ -27,14 +27,12 @@ impl Command {
         self,
         load_config: impl FnOnce() -> Result<Config, ConfigError>,
     ) -> Result<(), CliError> {
-        let (url, certificate_check, advice) = match self.url {
-            Some(url) => (url, CertificateCheck::Authorities, ""),
-            None => {
-                let url =
-                    load_config()?.local_url().ok_or("listen has no fixed port; use --url")?;
-                // The certificate is for the server's public name.
-                (url, CertificateCheck::None, "; use --url if the server listens elsewhere")
-            }
+        let (url, certificate_check, advice) = if let Some(url) = self.url {
+            (url, CertificateCheck::Authorities, "")
+        } else {
+            let url = load_config()?.local_url().ok_or("listen has no fixed port; use --url")?;
+            // The certificate is for the server's public name.
+            (url, CertificateCheck::None, "; use --url if the server listens elsewhere")
         };
         let url = url.join(if self.ready { READYZ } else { HEALTHZ })?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -242,12 +242,15 @@ fn a_page_from_the_history_ignores_early_input() {
         // depends on the browser's version. A pause with a timer could end before it.
         tab.run_in_new_pages(&format!(
             "window.clearTimeout = () => {{ window.endPause = undefined; }};
+            let wasLeft = false;
             function onReturn() {{
+                if (!wasLeft || document.hidden) return;
                 const isDisabled = document.querySelector('{ALLOW_BUTTON}[aria-disabled]');
                 window.wasPaused ??= !!isDisabled && !window.endPause;
             }}
-            addEventListener('pageshow', ({{ persisted }}) => persisted && onReturn(), true);
-            document.addEventListener('visibilitychange', () => document.hidden || onReturn(), true)"
+            addEventListener('pagehide', () => {{ wasLeft = true; }});
+            document.addEventListener('visibilitychange', onReturn, true);
+            for (const event of ['pageshow', 'focus']) addEventListener(event, onReturn, true)"
         ))
         .await;
         tab.goto_without_waiting(&fixture.app.start_url(&[])).await;

@@ -182,7 +182,7 @@ async fn a_test_that_is_not_delivered_reports_the_reason() {
     ] {
         let service = PushService::start_with(respond_by_path).await;
         let id = fixture.subscribe("alice", &format!("{}/{status}", service.url)).await;
-        let (output, message) = fixture.run_failing_test(&[&id]);
+        let (output, message) = fixture.run_failing_test(&[&id, "--wait", "60s"]);
         assert_eq!(output, format!("{id} Tusky, {}: {result}\n", service.url));
         assert_eq!(message, "belfry: 1 test not delivered\n");
     }
@@ -190,8 +190,9 @@ async fn a_test_that_is_not_delivered_reports_the_reason() {
 
     let service = PushService::start_with(respond_by_path).await;
     let id = fixture.subscribe("alice", &format!("{}/503", service.url)).await;
-    let (output, _) = fixture.run_failing_test(&[&id]);
-    assert!(output.contains(": not delivered after 1 attempt: status 503; next attempt at 2"));
+    let (output, _) = fixture.run_failing_test(&[&id, "--wait", "60s"]);
+    let expected_text = ": not delivered after 1 attempt: status 503; next attempt at 2";
+    assert!(output.contains(expected_text), "{output}");
     assert!(output.ends_with("Z; the push service has a problem: wait, or ask its operator\n"));
     let (output, _) = fixture.run_failing_test(&[&id]);
     assert!(output.contains(": not sent yet: earlier messages to this origin failed"), "{output}");

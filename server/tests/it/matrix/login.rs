@@ -116,7 +116,6 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
         ("nobody", "correct horse alice"),
         ("@alice:elsewhere.example", "correct horse alice"),
         ("", "correct horse alice"),
-        ("Alice", "correct horse alice"),
         ("alice\0", "correct horse alice"),
     ] {
         let response =
@@ -126,6 +125,9 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
     }
     bodies.dedup();
     assert_eq!(bodies.len(), 1, "{bodies:?}");
+    // Names are registered without capitals, so that each person has one spelling.
+    let login = password_login("Alice", "correct horse alice");
+    assert_eq!(post(&service.anonymous_client(), "login", &login).await.status, 200);
 }
 
 /// Password guessing is limited per address, so that it does not lock the owner out.
