@@ -68,7 +68,7 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
             let tokens =
                 session.state.store.revoke_access(&events, account.id, app, session.now).await?;
             if tokens > 0 {
-                tracing::info!(account = account.id, app, tokens, "app access revoked");
+                tracing::info!(account = %account.id, %app, tokens, "app access revoked");
             }
         }
         redirect_with_notice(&session, ACCOUNT, Notice::AppRemoved)

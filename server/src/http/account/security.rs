@@ -114,7 +114,7 @@ async fn submit_password_form(
         return Err(SubmitError::Rejected(errors));
     }
     replace_password(session, &proof?.account, new_password).await.map_err(reject)?;
-    tracing::info!(account = account.id, "password changed");
+    tracing::info!(account = %account.id, "password changed");
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::PasswordChanged)?)
 }
 

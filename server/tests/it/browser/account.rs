@@ -39,7 +39,7 @@ fn an_app_is_removed_after_a_confirmation() {
         fixture.tab.wait_for_text("An app that you remove loses its access immediately.").await;
         assert!(fixture.app.is_valid_token(&token).await);
         fixture.tab.click(".cards button").await;
-        fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
+        fixture.tab.wait_for_text("That app no longer has access to your account.").await;
         fixture.tab.wait_for_text("No app has access to your account.").await;
         assert_eq!(fixture.tab.url().await.path(), "/oauth/account");
         assert!(!fixture.app.is_valid_token(&token).await);
@@ -80,7 +80,7 @@ fn an_app_is_removed_by_keyboard_alone() {
         fixture.tab.press(ENTER_KEY).await;
         fixture.tab.tab_to(".cards button").await;
         fixture.tab.press(ENTER_KEY).await;
-        fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
+        fixture.tab.wait_for_text("That app no longer has access to your account.").await;
         assert!(!fixture.app.is_valid_token(&token).await);
         // The first link that Tab reaches skips the navigation.
         fixture.tab.tab_to(".skip").await;

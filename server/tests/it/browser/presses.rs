@@ -110,7 +110,7 @@ fn a_held_key_does_not_remove_an_app() {
             hold_key(fixture, &target, key).await;
             assert!(fixture.app.is_valid_token(&token).await, "{key:?}");
             press_key(fixture, key).await;
-            fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
+            fixture.tab.wait_for_text("That app no longer has access to your account.").await;
             assert!(!fixture.app.is_valid_token(&token).await, "{key:?}");
         }
     });
@@ -238,19 +238,14 @@ fn a_page_from_the_history_ignores_early_input() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.run_in_new_pages(STOP_TIMERS).await;
-        // Runs before the listeners of `press-guard.js`, at the first event of the page's return, which
-        // depends on the browser's version. A pause with a timer could end before it.
+        // Runs after the listeners of `press-guard.js`, when the page is about to be stored. A pause with
+        // a timer could end before that of the page's return begins.
         tab.run_in_new_pages(&format!(
             "window.clearTimeout = () => {{ window.endPause = undefined; }};
-            let wasLeft = false;
-            function onReturn() {{
-                if (!wasLeft || document.hidden) return;
+            addEventListener('visibilitychange', () => {{
                 const isDisabled = document.querySelector('{ALLOW_BUTTON}[aria-disabled]');
-                window.wasPaused ??= !!isDisabled && !window.endPause;
-            }}
-            addEventListener('pagehide', () => {{ wasLeft = true; }});
-            document.addEventListener('visibilitychange', onReturn, true);
-            for (const event of ['pageshow', 'focus']) addEventListener(event, onReturn, true)"
+                if (document.hidden) window.wasPaused = !!isDisabled && !window.endPause;
+            }})"
         ))
         .await;
         tab.goto_without_waiting(&fixture.app.start_url(&[])).await;
