@@ -223,7 +223,9 @@ fn read_data(
         _ if endpoint.url().path() != GATEWAY_PATH => return Err(PusherError::Path),
         _ => None,
     };
+    let format: Option<String> = take_optional(&mut fields, "format", "a string")?;
     pusher.data = fields.into_remaining();
+    pusher.data.extend(format.map(|format| ("format".to_owned(), format.into())));
     pusher.data.insert("url".to_owned(), url.into());
     Ok((endpoint, keys))
 }

@@ -61,11 +61,18 @@ impl Writer {
         outcome
     }
 
-    /// Writes a batch in a separate transaction, and ends the bypass of the cache.
+    /// Writes a batch in a separate transaction, and ends the bypass of the cache. After a deadlock,
+    /// in which PostgreSQL rolled this transaction back in favour of another one, it is run again.
     pub(super) async fn write(&self, batch: &Batch) -> BatchResult {
         self.metrics().commit_writes.observe(1);
         let write = async |client: &ConnectionGuard| {
-            transaction::write_batch(client, batch, &self.notifier).await
+            let outcome = transaction::write_batch(client, batch, &self.notifier).await;
+            match outcome {
+                Err(error) if error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED) => {
+                    transaction::write_batch(client, batch, &self.notifier).await
+                }
+                outcome => outcome,
+            }
         };
         let outcome = self.run_timed(write).await;
         self.end_bypass(batch, outcome)
