@@ -1,10 +1,12 @@
 //! Choosing a free port.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The ports for engines, below the ephemeral ports of outgoing connections. If an engine had an
@@ -12,8 +14,11 @@ use std::time::Duration;
 /// port and connect to itself, or block the port when the engine restarts.
 const PORTS: Range<u16> = 15_000..32_000;
 
+/// The ports that this process has chosen. An engine binds its port some time after it was chosen.
+static CHOSEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+
 /// Returns a port of 127.0.0.1 that has no listener, and that no outgoing connection takes while an
-/// engine is stopped.
+/// engine is stopped. Each call in a process returns a different one.
 ///
 /// # Errors
 /// If no free port was found in many attempts.
@@ -24,7 +29,8 @@ pub fn free_port() -> io::Result<u16> {
             // Randomly keyed, so that processes that start together try different ports.
             let offset = RandomState::new().hash_one(()) % port_count;
             let port = PORTS.start + u16::try_from(offset).ok()?;
-            is_free(port).then_some(port)
+            let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+            (!chosen.contains(&port) && is_free(port) && chosen.insert(port)).then_some(port)
         })
         .ok_or_else(|| io::Error::other(format!("no free port in {PORTS:?}")))
 }
