@@ -157,6 +157,16 @@ impl Store {
         newest_first.reverse();
         Ok(newest_first)
     }
+
+    /// Deletes the oldest audit events before a time, at most `limit` of them. Returns their number.
+    pub async fn delete_audit_events_before(
+        &self,
+        time: Timestamp,
+        limit: i64,
+    ) -> Result<usize, StoreError> {
+        let delete = Change::unaudited(delete_audit_events_statement(time, limit));
+        Ok(self.write(delete).await?.iter().map(Vec::len).sum())
+    }
 }
 
 /// Returns the statement that deletes the oldest events before a time, at most `limit` of them,

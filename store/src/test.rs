@@ -22,7 +22,6 @@ pub use self::observed::RecordedStatement;
 pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
 pub use self::tls::{CertificateAuthority, TlsPostgres};
-use crate::audit::delete_audit_events_statement;
 use crate::engine::database::Database;
 use crate::engine::options::Options;
 use crate::engine::sql;
@@ -114,16 +113,6 @@ impl Store {
         document: SerializedDocument,
     ) -> Result<SaveOutcome, StoreError> {
         self.save_documents(original, vec![document]).await
-    }
-
-    /// Deletes the oldest audit events before a time, at most `limit` of them. Returns their number.
-    pub async fn delete_audit_events_before(
-        &self,
-        time: Timestamp,
-        limit: i64,
-    ) -> Result<usize, StoreError> {
-        let delete = Change::unaudited(delete_audit_events_statement(time, limit));
-        Ok(self.write(delete).await?.iter().map(Vec::len).sum())
     }
 
     pub async fn expire_leases(&self) {
