@@ -60,6 +60,12 @@ pub fn last_value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
     pairs.iter().rfind(|(pair_name, _)| pair_name == name).map_or("", |(_, value)| value)
 }
 
+/// Returns whether a field is a list or a map, such as `text[]`.
+pub fn is_list(pairs: &Pairs, name: &str) -> bool {
+    let is_item = |field: &str| field.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+    pairs.iter().any(|(field, _)| is_item(field))
+}
+
 /// Returns whether the value of a flag is true. Clients send false in the syntax of their
 /// programming language: `False`, `0`, `None`.
 pub fn is_true(text: &str) -> bool {

@@ -64,6 +64,15 @@ fn json_is_converted_to_pairs() {
     }
 }
 
+#[test]
+fn a_list_is_recognised_by_its_name() {
+    for (name, expected) in
+        [("text[]", true), ("text[a]", true), ("text", false), ("texts[]", false), ("a[]", false)]
+    {
+        assert_eq!(is_list(&to_pairs(&[(name, "x")]), "text"), expected, "{name}");
+    }
+}
+
 proptest! {
     #[test]
     fn encoded_pairs_are_parsed_back_unchanged(

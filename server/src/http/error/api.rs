@@ -115,6 +115,10 @@ impl ApiError {
         Self::Invalid("Validation failed: Type is not included in the list".to_owned(), None)
     }
 
+    pub(crate) fn comment_is_list() -> Self {
+        Self::Invalid("Validation failed: Text must be one value, not a list".to_owned(), None)
+    }
+
     /// Returns the error for an invalid sign-up, localised, as a sentence and by field.
     pub(crate) fn invalid_account(
         errors: &ValidationErrors<InvalidField>,

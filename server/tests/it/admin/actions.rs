@@ -154,6 +154,11 @@ async fn other_actions_are_rejected(service: Service) {
         let error = json!({ "error": "Validation failed: Type is not included in the list" });
         assert_eq!(response.expect_json(StatusCode::UNPROCESSABLE_ENTITY), error, "{action_type}");
     }
+    // The comment would be missing in the audit trail.
+    let body = encode_form(&[("type", "disable"), ("text[]", "spam")]);
+    let response = admin.send(&format!("POST {path}/action"), body).await;
+    let error = json!({ "error": "Validation failed: Text must be one value, not a list" });
+    assert_eq!(response.expect_json(StatusCode::UNPROCESSABLE_ENTITY), error);
     assert_eq!(admin.get(&path).await.json(), before);
     assert_eq!(read_events(service, "").await, [Value::Null; 0]);
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use belfry_core::admin::AccountAction;
 use belfry_core::audit::AuditKind;
-use belfry_core::form::last_value;
+use belfry_core::form::{is_list, last_value};
 use belfry_core::oauth::scope::Scope;
 use belfry_store::{AccountDeletionOutcome, AccountUpdateOutcome, Store, WriteOutcome};
 use serde_json::{Value, json};
@@ -26,6 +26,9 @@ pub(crate) async fn perform_action(
     admin.require_scope(Scope::AdminWriteAccounts)?;
     let account = id.load_account(&store).await?;
     let action = AccountAction::from_name(last_value(&pairs, "type"));
+    if is_list(&pairs, "text") {
+        return Err(ApiError::comment_is_list());
+    }
     let comment = last_value(&pairs, "text");
     match action.ok_or_else(ApiError::unknown_action)? {
         AccountAction::Note => {
