@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use belfry_runtime::file_access::describe_file_error;
@@ -23,6 +24,12 @@ pub enum ExistingFile {
 }
 
 const TEMPORARY_PREFIX: &str = ".belfry-backup-";
+/// The error reason if the file at the expected path is not the one that was written.
+const REPLACED_REASON: &str = "another process has replaced its temporary file";
+
+/// Maximum number of attempts to create a file. A second backup that starts concurrently may
+/// remove it before it is locked.
+const MAX_ATTEMPTS: usize = 10;
 
 /// A backup that is being written under a temporary name in its final directory. The file is
 /// removed unless [`NewBackupFile::finish`] succeeds.
@@ -50,8 +57,11 @@ impl NewBackupFile {
         // With `SQLITE_OPEN_NOFOLLOW` the directory's path must not contain links either.
         let directory = directory.canonicalize().map_err(to_directory_error)?;
         remove_leftovers(&directory);
-        let temporary_file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(&directory);
-        Self::open(temporary_file.map_err(to_directory_error)?, file, schema)
+        let create = || {
+            let temporary_file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(&directory);
+            Self::open(temporary_file.map_err(to_directory_error)?, file, schema)
+        };
+        (1..MAX_ATTEMPTS).find_map(|_| create().ok()).map_or_else(create, Ok)
     }
 
     /// Opens a new, empty file with SQLite and creates the tables. SQLite opens it by name, and
@@ -71,7 +81,7 @@ impl NewBackupFile {
         let new_file = Self { connection, temporary_path, locked_file, file: file.to_owned() };
         new_file.create_tables(schema).map_err(|error| new_file.write_error(&error))?;
         if new_file.locked_file.metadata().map_err(|error| to_error(&error))?.len() == 0 {
-            return Err(to_error(&"another process has replaced its temporary file"));
+            return Err(to_error(&REPLACED_REASON));
         }
         Ok(new_file)
     }
@@ -121,6 +131,11 @@ impl NewBackupFile {
             ExistingFile::Replace => temporary_path.persist(&file),
         }
         .map_err(|error| to_error(error.error))?;
+        let written_file = locked_file.metadata().map_err(to_error)?;
+        let named_file = fs::symlink_metadata(&file).map_err(to_error)?;
+        if (written_file.dev(), written_file.ino()) != (named_file.dev(), named_file.ino()) {
+            return Err(write_error(&file, &REPLACED_REASON));
+        }
         digest_file.persist(digest_path(&file)).map_err(|error| to_error(error.error))?;
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(to_error)
     }
@@ -209,7 +224,12 @@ mod tests {
         };
         let new_file = open_after(&|_| {}).unwrap();
         assert_eq!(mode(&new_file.temporary_path), 0o600);
-        new_file.finish(&manifest, ExistingFile::Replace).unwrap();
+        replace(&new_file.temporary_path);
+        assert!(
+            new_file.finish(&manifest, ExistingFile::Replace).is_err(),
+            "a file that was replaced later is rejected"
+        );
+        open_after(&|_| {}).unwrap().finish(&manifest, ExistingFile::Replace).unwrap();
         assert_eq!(mode(&target), 0o600);
     }
 }
