@@ -58,6 +58,10 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
     // For a row that was never used, it is the creation time. The indexes have the same expression.
     ("last_use", r"
         coalesce(last_used_at + 3600, created_at)"),
+    // The same for deleting the least recently used tokens: a token counts as used in its first
+    // minute, so that it is not deleted before its first use.
+    ("last_use_or_issue", r"
+        case when created_at > $now - 60 then created_at + 3600 else {last_use} end"),
     // The row of `tokens` is valid.
     ("is_valid", r"
         revoked_at is null and (expires_at is null or expires_at > $now)"),
@@ -106,7 +110,7 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
                 order by last_use desc, lookup desc
             ) as place
             from (
-                select lookup, grant_id, {last_use} as last_use,
+                select lookup, grant_id, {last_use_or_issue} as last_use,
                     case when {is_valid} then 1 else 0 end as is_valid
                 from tokens
                 where account_id = $account

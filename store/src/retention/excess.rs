@@ -51,7 +51,7 @@ impl Store {
     ) -> Result<Vec<(&'static str, usize)>, StoreError> {
         Ok(match owner {
             RowOwner::App(app) => {
-                vec![("tokens", self.delete_excess_app_tokens(app, max_app_tokens).await?)]
+                vec![("tokens", self.delete_excess_app_tokens(app, max_app_tokens, now).await?)]
             }
             RowOwner::Access { account, app } => vec![
                 ("tokens", self.delete_excess_tokens(account, app, now).await?),
@@ -71,6 +71,7 @@ impl Store {
         &self,
         app: i64,
         max_tokens: usize,
+        now: Timestamp,
     ) -> Result<usize, StoreError> {
         let max_tokens = i64::try_from(max_tokens).unwrap_or(i64::MAX);
         let mut deleted_count = 0;
@@ -81,10 +82,10 @@ impl Store {
                     from tokens
                     where app_id = $app
                       and account_id is null
-                    order by {last_use} desc, lookup desc
+                    order by {last_use_or_issue} desc, lookup desc
                     limit 10000 offset $max_tokens
                 ",
-                [app, max_tokens]
+                [app, max_tokens, now]
             );
             let lookup_keys: Vec<LookupKey> = self.read_all(select).await?;
             if lookup_keys.is_empty() {

@@ -225,6 +225,7 @@ conformance! {
     }
     excess::{
         the_least_recently_used_app_tokens_are_deleted_beyond_a_maximum,
+        a_new_token_is_not_deleted_before_its_first_use,
         tokens_issued_during_a_deletion_are_counted_by_the_next_deletion,
         the_100_most_recently_used_valid_tokens_of_a_grant_remain,
         a_redeemed_code_counts_like_an_issued_token,

@@ -51,7 +51,8 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
     use_token(&store, "b", START + 10).await;
     store.flush_uses().await.unwrap();
 
-    assert_eq!(delete_excess(&store, 3).await, 2);
+    let later = timestamp(START + 7200);
+    assert_eq!(store.delete_excess(3, later).await.unwrap(), [("tokens", 2)]);
 
     for (secret, remains) in [
         ("a", false),
@@ -70,8 +71,42 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
     }
     assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since the last deletion");
     issue_app_token(&store, 1, "f", START).await;
-    assert_eq!(delete_excess(&store, 1).await, 3);
+    assert_eq!(store.delete_excess(1, later).await.unwrap(), [("tokens", 3)]);
     assert!(store.token(hashed_secret("b")).await.unwrap().is_some());
+}
+
+pub(crate) async fn a_new_token_is_not_deleted_before_its_first_use(store: Store) {
+    add_alice_and_app(&store).await;
+    for (number, secret) in ["a", "b", "c"].into_iter().enumerate() {
+        issue_app_token(&store, 1, secret, START).await;
+        use_token(&store, secret, START + 100 + i64::try_from(number).unwrap()).await;
+    }
+    for number in 0..100 {
+        let secret = format!("of alice {number}");
+        store.add_token(&any_events(), &token(&secret, Some(7))).await.unwrap();
+        use_token(&store, &secret, START + 100 + number).await;
+    }
+    store.flush_uses().await.unwrap();
+    issue_app_token(&store, 1, "new", START + 120).await;
+    let created_at = timestamp(START + 120);
+    let new_token = NewToken { created_at, ..token("new of alice", Some(7)) };
+    store.add_token(&any_events(), &new_token).await.unwrap();
+
+    let deleted_counts = store.delete_excess(2, timestamp(START + 150)).await.unwrap();
+
+    assert_eq!(deleted_counts.iter().map(|(_, count)| count).sum::<usize>(), 3);
+    for (secret, remains) in [
+        ("a", false),
+        ("b", false),
+        ("c", true),
+        ("new", true),
+        ("of alice 0", false),
+        ("of alice 1", true),
+        ("new of alice", true),
+    ] {
+        let is_stored = store.token(hashed_secret(secret)).await.unwrap().is_some();
+        assert_eq!(is_stored, remains, "{secret}");
+    }
 }
 
 pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next_deletion(store: Store) {
