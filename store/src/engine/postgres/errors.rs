@@ -98,12 +98,12 @@ fn advice(error: &Error) -> Option<&'static str> {
                 "correct the user and the password in the URL; percent-encode special \
                  characters: %2F for /, %23 for #, %3F for ?, %40 for @, %25 for %",
             ),
-            // There is no such role, or pg_hba.conf rejects it.
+            // The role does not exist, or pg_hba.conf rejects it.
             "28000" => Some(
                 "create the role, or allow it to connect from this machine in pg_hba.conf; if only \
                  encrypted connections are allowed, add sslmode=verify-full to the URL",
             ),
-            // There is no such database.
+            // The database does not exist.
             "3D000" => Some(
                 "create it (create database … owner …), or correct its name at the end of the URL",
             ),
