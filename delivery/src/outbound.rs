@@ -27,6 +27,7 @@ use rustls::RootCertStore;
 use tokio::time::{Instant, timeout_at};
 
 use self::connector::{Connector, ReadBudget};
+use self::lookup::Lookups;
 
 /// Maximum time from the start of a request to the last byte of its response.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -83,6 +84,7 @@ impl OutboundOptions {
 /// An HTTP client that sends messages to endpoints. Connections are shared by origin.
 pub struct OutboundClient {
     http: Client<Connector, Full<Bytes>>,
+    lookups: Lookups,
     timeout: Duration,
 }
 
@@ -90,6 +92,8 @@ impl OutboundClient {
     /// Creates a client. It must be used in a tokio runtime.
     pub fn new(options: OutboundOptions) -> Self {
         let timeout = options.timeout;
+        let connector = Connector::new(options);
+        let lookups = connector.lookups.clone();
         let http = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -101,17 +105,19 @@ impl OutboundClient {
             .http2_max_header_list_size(MAX_HEADER_BYTES.into())
             .http2_initial_stream_window_size(u32::from(u16::MAX))
             .http2_initial_connection_window_size(1024 * 1024)
-            .build(Connector::new(options));
-        Self { http, timeout }
+            .build(connector);
+        Self { http, lookups, timeout }
     }
 
     /// Posts a message and returns the response. Its body is empty if it is too large or not
-    /// complete in time. A redirect is returned, not followed.
+    /// complete in time. A redirect is returned, not followed. `is_proven` says whether the origin
+    /// has accepted a message before.
     pub async fn post(
         &self,
         endpoint: &Endpoint,
         headers: HeaderMap,
         body: Bytes,
+        _is_proven: bool,
     ) -> Result<Response<Bytes>, AttemptError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
@@ -130,6 +136,12 @@ impl OutboundClient {
         let body = timeout_at(deadline, Limited::new(body, MAX_BODY_BYTES).collect()).await;
         let body = body.map(|result| result.map(Collected::to_bytes).unwrap_or_default());
         Ok(Response::from_parts(head, body.unwrap_or_default()))
+    }
+
+    /// Waits until no lookup of this name runs. A lookup cannot be cancelled, so it may take longer
+    /// than its request.
+    pub async fn lookup_ended(&self, host: &str) {
+        self.lookups.ended(host).await;
     }
 }
 

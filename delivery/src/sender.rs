@@ -101,7 +101,7 @@ impl Sender {
         delivery.content = String::new();
         let response = match request {
             Ok(PreparedRequest { endpoint, headers, body }) => {
-                self.client.post(&endpoint, headers, body.into()).await
+                self.client.post(&endpoint, headers, body.into(), false).await
             }
             Err(error) => Err(error),
         };
@@ -217,6 +217,8 @@ fn verdict_without_response(error: &AttemptError) -> Verdict {
         | E::VapidKeyUnknown
         | E::Encryption
         | E::ForbiddenAddress
+        | E::Busy
+        | E::StreamRefused
         | E::PushKeyRejected
         | E::Status(_)
         | E::Unknown(_) => Verdict::Retry,

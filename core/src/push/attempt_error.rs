@@ -73,6 +73,8 @@ attempt_errors! {
     Encryption = "encryption" "the message cannot be encrypted",
     /// Nothing was sent, because an address of the host is forbidden.
     ForbiddenAddress = "forbidden_address" "the address is in a private or reserved network",
+    /// Nothing was sent, because too many connections or lookups were in use.
+    Busy = "busy" "too many connections to this address",
     /// The name has no addresses, or the name server does not respond.
     Dns = "dns" "the host name cannot be resolved",
     /// No address of the host accepts connections.
@@ -86,6 +88,8 @@ attempt_errors! {
     /// The server closed the connection or sent an invalid response, for example with too many
     /// headers.
     Protocol = "protocol" "the server did not send a valid response",
+    /// The server refused the request without processing it, for example because it shuts down.
+    StreamRefused = "stream_refused" "the server refused the stream",
     PushKeyRejected = "push_key_rejected" "the push gateway rejected the device",
 }
 

@@ -44,7 +44,7 @@ const MAX_READ_BYTES: usize = 256 * 1024;
 #[derive(Clone)]
 pub(super) struct Connector {
     address_policy: PushAddressPolicy,
-    lookups: Lookups,
+    pub(super) lookups: Lookups,
     tls: TlsConnector,
     /// Maximum time to look up a host, connect to it and complete the TLS handshake.
     timeout: Duration,

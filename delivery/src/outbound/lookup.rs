@@ -42,6 +42,17 @@ impl Lookups {
         lookup.await
     }
 
+    /// Waits until no lookup of this name runs.
+    pub(super) async fn ended(&self, name: &str) {
+        let lookup = {
+            let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            pending.get(name).cloned()
+        };
+        if let Some(lookup) = lookup {
+            drop(lookup.await);
+        }
+    }
+
     /// Starts a lookup, which continues even if no request waits for it.
     fn start(self, name: String) -> PendingLookup {
         let lookup = tokio::spawn(async move {

@@ -27,7 +27,8 @@ async fn a_message_is_posted_and_connections_are_reused() {
     let client = OutboundClient::new(server.options());
     for _ in 0..3 {
         let body = Bytes::from_static(b"message");
-        let response = client.post(&server.endpoint(), HeaderMap::new(), body).await.unwrap();
+        let response =
+            client.post(&server.endpoint(), HeaderMap::new(), body, false).await.unwrap();
         assert_eq!((response.status().as_u16(), &response.body()[..]), (201, &b"/send?a=b"[..]));
         assert_eq!(response.version(), http::Version::HTTP_2);
     }

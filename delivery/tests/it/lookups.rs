@@ -54,7 +54,9 @@ async fn requests_for_a_name_share_one_lookup_and_at_most_256_lookups_run() {
         let url = format!("https://{name}.example:{}/", server.port);
         let endpoint = Endpoint::parse(&url, &loopback_policy()).unwrap();
         let client = Arc::clone(&client);
-        tokio::spawn(async move { client.post(&endpoint, HeaderMap::new(), Bytes::new()).await })
+        tokio::spawn(
+            async move { client.post(&endpoint, HeaderMap::new(), Bytes::new(), false).await },
+        )
     };
     let slow: Vec<_> = (0..20).map(|_| start_post("slow".to_owned())).collect();
     // The certificate is for a different name, so its error shows that the lookup succeeded.

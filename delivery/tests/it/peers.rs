@@ -182,7 +182,7 @@ async fn a_flood_of_http2_frames_closes_the_connection_during_and_after_a_reques
             let flood = start_flood(repeated, has_response).await;
             let client = OutboundClient::new(flood.server.options());
             let result =
-                client.post(&flood.server.endpoint(), HeaderMap::new(), Bytes::new()).await;
+                client.post(&flood.server.endpoint(), HeaderMap::new(), Bytes::new(), false).await;
             let expected =
                 if has_response { Ok(StatusCode::OK) } else { Err(AttemptError::Protocol) };
             assert_eq!(result.map(|response| response.status()), expected, "{name}");
@@ -280,7 +280,7 @@ async fn a_connection_that_no_request_needs_is_closed_if_its_handshake_stalls() 
     options.timeout = Duration::from_secs(5);
     let client = OutboundClient::new(options);
     let endpoint = endpoint_at(port);
-    let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new());
+    let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new(), false);
     let (one, two) = tokio::join!(send(), send());
     assert_eq!((one.unwrap().status(), two.unwrap().status()), (StatusCode::OK, StatusCode::OK));
     let result = tokio::time::timeout(Duration::from_mins(1), receiver.recv()).await;
@@ -328,7 +328,7 @@ async fn a_closed_connection_is_replaced() {
     .await;
     let client = OutboundClient::new(server.options());
     for number in 1..=5 {
-        let response = client.post(&server.endpoint(), HeaderMap::new(), Bytes::new()).await;
+        let response = client.post(&server.endpoint(), HeaderMap::new(), Bytes::new(), false).await;
         assert_eq!(response.unwrap().status(), 201, "message {number}");
         // Gives the client time to notice that the connection is closed.
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -352,7 +352,8 @@ async fn a_new_connection_is_closed_after_a_request_if_half_of_the_maximum_are_o
     let client = OutboundClient::new(options);
     for _ in 0..3 {
         for server in &servers {
-            let response = client.post(&server.endpoint(), HeaderMap::new(), Bytes::new()).await;
+            let response =
+                client.post(&server.endpoint(), HeaderMap::new(), Bytes::new(), false).await;
             assert_eq!(response.unwrap().status(), 200);
         }
     }
@@ -367,7 +368,7 @@ async fn a_message_waits_while_the_maximum_number_of_connections_is_open() {
         OutboundOptions { max_connections: 1, timeout: SHORT_TIMEOUT, ..server.options() };
     let client = OutboundClient::new(options);
     let endpoint = server.endpoint();
-    let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new());
+    let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new(), false);
     let (first, second) = tokio::join!(send(), send());
     assert_eq!(first.unwrap_err(), AttemptError::Timeout);
     assert_eq!(second.unwrap_err(), AttemptError::Timeout);

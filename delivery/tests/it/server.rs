@@ -171,5 +171,5 @@ pub(crate) async fn post(
     endpoint: &Endpoint,
 ) -> Result<Response<Bytes>, AttemptError> {
     let client = OutboundClient::new(options.clone());
-    client.post(endpoint, HeaderMap::new(), Bytes::from_static(b"message")).await
+    client.post(endpoint, HeaderMap::new(), Bytes::from_static(b"message"), false).await
 }

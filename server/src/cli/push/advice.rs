@@ -24,6 +24,7 @@ pub(super) fn advise_on_error(error: &AttemptError, protocol: Protocol) -> Optio
             "check the clock of this machine and its certificate authorities; if they are right, \
              the {server} must renew its certificate"
         ),
+        E::Busy => "too many messages to servers at this address: wait".to_owned(),
         E::PushKeyRejected => "the app must register its push key again".to_owned(),
         E::Status(300..=399) => {
             "redirects are not followed: the client must register the final URL".to_owned()
@@ -34,7 +35,9 @@ pub(super) fn advise_on_error(error: &AttemptError, protocol: Protocol) -> Optio
         E::Status(401 | 403) => "if it affects all receivers of this push service, check \
                                  push.contact; if not, the client must subscribe again"
             .to_owned(),
-        E::Status(429) => format!("the {server} limits the number of messages: wait"),
+        E::Status(429) | E::StreamRefused => {
+            format!("the {server} limits the number of messages: wait")
+        }
         E::Status(404 | 410) | E::ReceiverKeys => "the client must subscribe again".to_owned(),
         E::SecretsSealingKey | E::VapidSealingKey => {
             "put the former sealing key back; if it is lost, the client must subscribe again"
