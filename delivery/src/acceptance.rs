@@ -79,7 +79,7 @@ impl Delivery {
         }
         if is_only_node {
             // All claims are left from the previous run.
-            store.release_all_claims().await?;
+            store.release_all_claims(clock.now()).await?;
         }
         let keys = Arc::new(keys);
         let sender = Sender {
@@ -136,11 +136,11 @@ impl Delivery {
             let mut keys = keys.iter();
             targets.retain(|_| keys.next().is_some_and(|key| !stored_keys.contains(key)));
         }
-        self.backlog.reserve(&mut targets)?;
+        let admission = self.backlog.reserve(&mut targets)?;
         let (accepted, not_added) =
-            message.enqueue(&self.store, &self.sealing_key, &targets, now).await?;
+            message.enqueue(&self.store, &self.sealing_key, &targets, admission, now).await?;
         self.backlog.release(not_added.into_iter());
-        self.worker.wake();
+        self.worker.wake(targets.iter().map(|target| &*target.origin));
         Ok(repeated + accepted)
     }
 
@@ -155,7 +155,7 @@ impl Delivery {
     ) -> Result<Option<String>, StoreError> {
         let event_id =
             enqueue_test(&self.store, &self.sealing_key, receiver, title, body, now).await?;
-        self.worker.wake();
+        self.worker.wake([&*receiver.origin]);
         Ok(event_id)
     }
 
@@ -165,6 +165,6 @@ impl Delivery {
     }
 
     pub fn write_metrics(&self, out: &mut Exposition) {
-        self.worker.metrics.write(self.backlog.status(), out);
+        self.worker.metrics.write(&self.backlog.status(), out);
     }
 }

@@ -1,8 +1,9 @@
 //! Delivery metrics.
 
+use belfry_core::push::receiver::Protocol;
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Histogram};
-use belfry_store::QueueStatus;
+use belfry_store::{DeliveryOutcome, QueueStatus};
 use jiff::Timestamp;
 use smart_default::SmartDefault;
 
@@ -27,10 +28,27 @@ pub struct DeliveryMetrics {
 }
 
 impl DeliveryMetrics {
-    /// Writes the metrics, and those of the queue: the number of waiting deliveries, and when the
-    /// oldest was accepted.
-    pub fn write(&self, queue: QueueStatus, out: &mut Exposition) {
-        out.value(&families::DELIVERY_WAITING, queue.waiting);
+    /// Writes the metrics, and those of the queue.
+    pub fn write(&self, queue: &QueueStatus, out: &mut Exposition) {
+        let total = |protocol: Protocol, event: &str| {
+            let key = (protocol.as_str().to_owned(), event.to_owned());
+            queue.totals.get(&key).copied().unwrap_or_default()
+        };
+        for (family, event) in
+            [(&families::DELIVERY_WAITING, "waiting"), (&families::DELIVERY_ACCEPTED, "accepted")]
+        {
+            let mut numbers = out.family(family);
+            for &protocol in Protocol::ALL {
+                numbers.value(&[protocol.as_str()], total(protocol, event));
+            }
+        }
+        let mut ended = out.family(&families::DELIVERY_ENDED);
+        for &protocol in Protocol::ALL {
+            for outcome in DeliveryOutcome::ALL {
+                let labels = [protocol.as_str(), outcome.as_str()];
+                ended.value(&labels, total(protocol, outcome.as_str()));
+            }
+        }
         let oldest_at = queue.oldest_at.map_or(0, Timestamp::as_second);
         out.value(&families::DELIVERY_OLDEST_WAITING, oldest_at);
         let mut attempts = out.family(&families::DELIVERY_ATTEMPTS);
@@ -52,7 +70,11 @@ pub mod families {
             "Receivers deleted because their push service or gateway no longer accepts them";
         DELIVERY_DURATION = Histogram "belfry_delivery_duration_seconds" []
             "Time from the acceptance of a message to its delivery";
-        DELIVERY_WAITING = Gauge "belfry_deliveries_waiting" []
+        DELIVERY_ACCEPTED = Counter "belfry_deliveries_accepted_total" ["protocol"]
+            "Deliveries that all nodes have accepted when they were last counted; the sum of the ended and the waiting ones";
+        DELIVERY_ENDED = Counter "belfry_deliveries_ended_total" ["protocol" "outcome"]
+            "Deliveries that all nodes have ended when they were last counted";
+        DELIVERY_WAITING = Gauge "belfry_deliveries_waiting" ["protocol"]
             "Waiting deliveries of all nodes when they were last counted";
         DELIVERY_OLDEST_WAITING = Gauge "belfry_delivery_oldest_waiting_timestamp_seconds" []
             "Unix time at which the message of the oldest waiting delivery was accepted; 0 if none waits";

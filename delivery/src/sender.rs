@@ -8,7 +8,7 @@ use belfry_core::push::answer::{Verdict, parse_retry_after};
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::endpoint::Endpoint;
 use belfry_core::push::keys::WebPushKeys;
-use belfry_core::push::message::{DeliveryDetails, Message};
+use belfry_core::push::message::Message;
 use belfry_core::push::receiver::{PusherKind, ReceiverDocument};
 use belfry_runtime::clock::Clock;
 use belfry_runtime::sealing::SealingKey;
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, InvalidHeaderValue, RETRY_AFTER,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, Version};
 use jiff::Timestamp;
 
 use crate::outbound::OutboundClient;
@@ -26,6 +26,7 @@ use crate::vapid_keys::VapidKeys;
 use crate::web_push::encryption::{ContentEncoding, EncryptionError, encrypt};
 
 const TTL: HeaderName = HeaderName::from_static("ttl");
+const TOPIC: HeaderName = HeaderName::from_static("topic");
 const URGENCY: HeaderName = HeaderName::from_static("urgency");
 const ENCRYPTION: HeaderName = HeaderName::from_static("encryption");
 const CRYPTO_KEY: HeaderName = HeaderName::from_static("crypto-key");
@@ -53,6 +54,7 @@ pub(crate) struct Attempt {
     pub(crate) error: Option<AttemptError>,
     /// Time until the end of the response.
     pub(crate) duration: Duration,
+    pub(crate) is_http1: bool,
 }
 
 impl Attempt {
@@ -64,6 +66,7 @@ impl Attempt {
             status: None,
             error: Some(error),
             duration: Duration::ZERO,
+            is_http1: false,
         }
     }
 
@@ -72,8 +75,7 @@ impl Attempt {
         let retry_after = response.headers().get(RETRY_AFTER);
         let retry_after =
             retry_after.and_then(|value| parse_retry_after(value.to_str().ok()?, now));
-        let verdict =
-            Verdict::new(&receiver.document, status, response.body(), retry_after.is_some());
+        let verdict = Verdict::new(&receiver.document, status, response.body());
         let error = match verdict {
             Verdict::Delivered => None,
             Verdict::ReceiverGone if response.status().is_success() => {
@@ -81,7 +83,14 @@ impl Attempt {
             }
             _ => Some(AttemptError::Status(status)),
         };
-        Self { verdict, retry_after, status: Some(status), error, duration: Duration::ZERO }
+        Self {
+            verdict,
+            retry_after,
+            status: Some(status),
+            error,
+            duration: Duration::ZERO,
+            is_http1: response.version() < Version::HTTP_2,
+        }
     }
 }
 
@@ -92,16 +101,21 @@ struct PreparedRequest {
 }
 
 impl Sender {
-    /// Sends a message once. Returns the delivery with the result, without the content, which
-    /// would otherwise occupy memory until the result is stored.
-    pub(crate) async fn send(&self, mut delivery: ClaimedDelivery) -> (ClaimedDelivery, Attempt) {
+    /// Sends a message once. `is_proven` says whether the origin has accepted a message before.
+    /// Returns the delivery with the result, without the content, which would otherwise occupy
+    /// memory until the result is stored.
+    pub(crate) async fn send(
+        &self,
+        mut delivery: ClaimedDelivery,
+        is_proven: bool,
+    ) -> (ClaimedDelivery, Attempt) {
         let now = self.clock.now();
         let start = Instant::now();
         let request = self.prepare(&delivery, now);
         delivery.content = String::new();
         let response = match request {
             Ok(PreparedRequest { endpoint, headers, body }) => {
-                self.client.post(&endpoint, headers, body.into(), false).await
+                self.client.post(&endpoint, headers, body.into(), is_proven).await
             }
             Err(error) => Err(error),
         };
@@ -133,22 +147,19 @@ impl Sender {
                 let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
                 Ok(PreparedRequest { endpoint, headers: headers.into_iter().collect(), body })
             }
-            _ => {
-                let ttl = delivery.expires_at.duration_since(now).as_secs().max(0);
-                self.prepare_web_push(receiver, endpoint, &message, details, ttl, now)
-            }
+            _ => self.prepare_web_push(delivery, endpoint, &message, now),
         }
     }
 
     fn prepare_web_push(
         &self,
-        receiver: &Receiver,
+        delivery: &ClaimedDelivery,
         endpoint: Endpoint,
         message: &Message,
-        details: &DeliveryDetails,
-        ttl: i64,
         now: Timestamp,
     ) -> Result<PreparedRequest, AttemptError> {
+        let ClaimedDelivery { receiver, details, topic, expires_at, .. } = delivery;
+        let ttl = expires_at.duration_since(now).as_secs().max(0);
         let vapid_key = receiver.vapid_key.as_deref().unwrap_or_default();
         let vapid_token = self.vapid_keys.token(&endpoint.serialized_origin(), vapid_key, now)?;
         let secrets =
@@ -184,6 +195,7 @@ impl Sender {
             (URGENCY, message.urgency(details).header_value().to_owned()),
             (AUTHORIZATION, vapid_token.authorization(encoding)),
         ];
+        headers.extend(topic.clone().map(|topic| (TOPIC, topic)));
         match encrypted.aes_gcm_headers {
             None => headers.push((CONTENT_ENCODING, "aes128gcm".to_owned())),
             Some(values) => headers.extend([
@@ -207,9 +219,8 @@ fn verdict_without_response(error: &AttemptError) -> Verdict {
         // No later attempt can reach the receiver.
         E::ReceiverKeys => Verdict::ReceiverGone,
         E::Disabled | E::Url | E::ReceiverKind | E::TooLarge => Verdict::Dropped,
-        // Another node or a later attempt may succeed. The lane does not pause, because the server
-        // has not failed: even a forbidden address may only be that of one lookup. A sealing key
-        // may be put back, so its loss deletes nothing.
+        // Another node or a later attempt may succeed: even a forbidden address may only be that of
+        // one lookup. A sealing key may be put back, so its loss deletes nothing.
         E::SecretsSealingKey
         | E::VapidSealingKey
         | E::MessageSealingKey
@@ -217,14 +228,12 @@ fn verdict_without_response(error: &AttemptError) -> Verdict {
         | E::VapidKeyUnknown
         | E::Encryption
         | E::ForbiddenAddress
-        | E::Busy
-        | E::StreamRefused
         | E::PushKeyRejected
         | E::Status(_)
         | E::Unknown(_) => Verdict::Retry,
-        E::Dns | E::Refused | E::Tls | E::Certificate | E::Timeout | E::Protocol => {
-            Verdict::ServerUnavailable
-        }
+        E::Dns | E::Refused | E::Tls | E::Certificate => Verdict::OriginUnavailable,
+        E::Timeout | E::Protocol => Verdict::NoResponse,
+        E::Busy | E::StreamRefused => Verdict::Refused,
     }
 }
 

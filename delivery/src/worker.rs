@@ -1,23 +1,24 @@
 //! Takes deliveries from the queue and sends them.
 //!
 //! Every origin has its own lane, so a dead or slow server delays no messages to others. A node
-//! works on many lanes concurrently. A lane begins with a single message; when its server has
-//! responded, more are in flight. When its server fails or is slow, the lane is paused.
+//! works on many lanes concurrently. [`Lane`] decides how many messages of a lane are in flight, and
+//! which receivers and lanes pause after a failure.
 
-mod slots;
-
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_core::push::answer::{Verdict, is_denied_for_long, lane_pause};
+use belfry_core::push::answer::{Verdict, is_denied_for_long};
+use belfry_core::push::lane::{Answer, Lane};
+use belfry_core::push::lane_slots::LaneSlots;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::{log_throttled, random};
 use belfry_store::{
-    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DeliveryResult, Store, StoreError,
+    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DueLane, ReceiverResult, Store, StoreError,
 };
 use futures_util::FutureExt;
 use jiff::Timestamp;
@@ -25,35 +26,23 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
-use self::slots::{Conduct, LaneSlots};
 use crate::metrics::DeliveryMetrics;
-use crate::outbound::MAX_IDLE_CONNECTIONS;
 use crate::sender::{Attempt, Sender};
 
-/// Maximum number of a lane's messages in flight. With HTTP/1.1 each needs a connection; all of
-/// these are kept open for later messages.
-pub const MAX_IN_FLIGHT: usize = MAX_IDLE_CONNECTIONS;
-/// Number of messages in flight that the lanes of a node share, to limit its memory. It is exceeded
-/// while lanes that began with a larger share finish their messages.
+/// Number of messages in flight that the lanes of a node share, to limit its memory.
 const SHARED_IN_FLIGHT: usize = 1024;
-/// Maximum number of due lanes that are considered for a free slot. Dead servers are due for the
-/// longest time, and must not hide the fast ones.
-const MAX_DUE_LANES: i64 = 50_000;
-/// Minimum time between two searches for due lanes, which read every origin in the queue.
+/// Maximum number of due lanes of a kind that are considered for a free slot.
+const MAX_DUE_LANES: usize = 1000;
+/// Minimum time between two searches for due lanes.
 const MIN_SEARCH_INTERVAL: Duration = Duration::from_millis(20);
 /// Interval at which a node looks for messages that other nodes accepted, and for retries.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time after which a lane with further messages frees its slot for the lanes that wait for one.
 const MAX_RUN_DURATION: Duration = Duration::from_secs(10);
-/// Duration from which an attempt counts as a failure of its server, even if it was accepted: slow
-/// servers would otherwise occupy all slots.
-const SLOW_ATTEMPT: Duration = Duration::from_secs(5);
-/// Number of error responses in a run without an accepted message after which the lane is paused,
-/// because the errors probably concern all messages to the server.
-const MAX_ERRORS_WITHOUT_SUCCESS: u32 = 16;
-/// The pause after these errors. It does not grow: they may be those of a few receivers.
-const ERROR_PAUSE: Duration = Duration::from_secs(10);
+/// Pause of a receiver whose message could not be sent because too many others are in flight.
+const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 /// Number of failures of a lane, after about two minutes, from which its server is in the log.
 const LOGGED_FAILURES: i64 = 8;
 /// Maximum time from the claim of a delivery to the start of its attempt, so that the attempt ends
@@ -65,31 +54,35 @@ pub struct Worker {
     store: Store,
     sender: Sender,
     clock: Arc<dyn Clock>,
-    active_lanes: AtomicUsize,
+    active: Mutex<ActiveLanes>,
+    in_flight: AtomicUsize,
+    /// True if lanes wait for a slot.
+    has_waiting_lanes: AtomicBool,
     wake: Notify,
     stop: CancellationToken,
     stopped: CancellationToken,
     pub metrics: DeliveryMetrics,
 }
 
+#[derive(Default)]
+struct ActiveLanes {
+    /// Wakes the lanes in work.
+    wakes: HashMap<String, Arc<Notify>>,
+    /// The origins for which messages were accepted since their lanes last looked for some.
+    accepted: HashSet<String>,
+}
+
 struct LaneRun<'a> {
     worker: &'a Arc<Worker>,
     origin: &'a str,
-    /// The number of the lane's failures before this run; 0 after a success in this run.
-    failures: i64,
-    /// True if the server failed or was slow in this run.
-    has_failure: bool,
-    /// The end of the pause of the lane, if it must pause.
-    paused_until: Option<Timestamp>,
-    /// True if the server has responded to a message in this run, other than by a failure.
-    has_response: bool,
-    /// True if the server has accepted a message in this run.
-    has_success: bool,
-    /// Number of error responses in this run that concern single messages.
-    error_count: u32,
-    response_count: u32,
-    /// The total time until these responses.
-    response_time: Duration,
+    lane: Lane,
+    wake: Arc<Notify>,
+    /// Number of messages in flight to receivers that are not proven.
+    unproven_in_flight: usize,
+    /// True if the last claim found proven receivers.
+    has_proven: bool,
+    /// The number of pauses before this run.
+    earlier_failures: i64,
     /// Attempts whose results are not stored yet.
     unstored: Vec<FinishedAttempt>,
 }
@@ -102,12 +95,32 @@ struct FinishedAttempt {
 
 impl Worker {
     pub fn new(store: Store, sender: Sender, clock: Arc<dyn Clock>) -> Self {
-        let (active_lanes, wake, stop, stopped, metrics) = Default::default();
-        Self { store, sender, clock, active_lanes, wake, stop, stopped, metrics }
+        let (active, in_flight, has_waiting_lanes, wake, stop, stopped, metrics) =
+            Default::default();
+        Self {
+            store,
+            sender,
+            clock,
+            active,
+            in_flight,
+            has_waiting_lanes,
+            wake,
+            stop,
+            stopped,
+            metrics,
+        }
     }
 
-    /// Makes the worker look for messages now.
-    pub fn wake(&self) {
+    /// Makes the worker look for messages to these origins now.
+    pub fn wake<'a>(&self, origins: impl IntoIterator<Item = &'a str>) {
+        let mut active = self.active();
+        for origin in origins {
+            if active.accepted.insert(origin.to_owned())
+                && let Some(wake) = active.wakes.get(origin)
+            {
+                wake.notify_one();
+            }
+        }
         self.wake.notify_one();
     }
 
@@ -123,8 +136,8 @@ impl Worker {
         let mut lanes = JoinSet::new();
         let mut slots = LaneSlots::default();
         while !self.stop.is_cancelled() {
-            if !slots.is_full() {
-                self.start_lanes(&mut slots, &mut lanes).await;
+            if let Err(error) = self.start_lanes(&mut slots, &mut lanes).await {
+                log_failure(&error);
             }
             tokio::select! {
                 () = self.stop.cancelled() => {}
@@ -132,14 +145,12 @@ impl Worker {
             }
             tokio::select! {
                 () = self.stop.cancelled() => {}
-                Some(Ok((origin, conduct))) = lanes.join_next() => {
-                    slots.release(&origin, conduct);
-                }
+                Some(Ok(origin)) = lanes.join_next() => self.release(&mut slots, &origin),
                 () = self.wake.notified() => {}
                 () = sleep(POLL_INTERVAL) => {}
             }
-            while let Some(Ok((origin, conduct))) = lanes.try_join_next() {
-                slots.release(&origin, conduct);
+            while let Some(Ok(origin)) = lanes.try_join_next() {
+                self.release(&mut slots, &origin);
             }
         }
         while lanes.join_next().await.is_some() {}
@@ -147,71 +158,75 @@ impl Worker {
         pending::<()>().await;
     }
 
-    /// Starts lanes that have due messages, the longest due first.
+    fn release(&self, slots: &mut LaneSlots, origin: &str) {
+        slots.release(origin);
+        self.active().wakes.remove(origin);
+    }
+
+    /// Starts the lanes that are due, and those for which messages were just accepted: a lane that
+    /// another transaction has just left is not due in the database.
     async fn start_lanes(
         self: &Arc<Self>,
         slots: &mut LaneSlots,
-        lanes: &mut JoinSet<(String, Conduct)>,
-    ) {
-        let origins = match self.store.due_origins(self.clock.now(), MAX_DUE_LANES).await {
-            Ok(origins) => origins,
-            Err(error) => return log_failure(&error),
-        };
-        for origin in origins {
-            if slots.take(&origin) {
-                let worker = Arc::clone(self);
-                lanes.spawn(async move {
-                    let run = AssertUnwindSafe(worker.run_lane(&origin)).catch_unwind();
-                    let conduct = run.await.unwrap_or_else(|_| {
-                        tracing::error!(origin, "lane failed, retrying");
-                        Conduct::Unknown
-                    });
-                    (origin, conduct)
-                });
+        lanes: &mut JoinSet<String>,
+    ) -> Result<(), StoreError> {
+        if slots.is_full() {
+            self.has_waiting_lanes.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let mut due_lanes = self.store.due_lanes(true, MAX_DUE_LANES, now).await?;
+        due_lanes.extend(self.store.due_lanes(false, MAX_DUE_LANES, now).await?);
+        let accepted: Vec<String> =
+            self.active().accepted.iter().take(MAX_DUE_LANES).cloned().collect();
+        for origin in accepted {
+            if due_lanes.iter().all(|lane| lane.origin != origin) {
+                due_lanes.extend(self.store.lane(&origin).await?);
             }
         }
-        self.active_lanes.store(slots.active_count(), Ordering::Relaxed);
+        let mut has_waiting_lanes = false;
+        for DueLane { origin, account_id, record } in due_lanes {
+            if !slots.take(&origin, account_id, record.is_proven) {
+                has_waiting_lanes |= !self.active().wakes.contains_key(&origin);
+                continue;
+            }
+            let wake = Arc::new(Notify::new());
+            self.active().wakes.insert(origin.clone(), Arc::clone(&wake));
+            let worker = Arc::clone(self);
+            lanes.spawn(async move {
+                let run = worker.run_lane(&origin, Lane::new(record), wake);
+                if AssertUnwindSafe(run).catch_unwind().await.is_err() {
+                    tracing::error!(origin, "lane failed, retrying");
+                }
+                origin
+            });
+        }
+        self.has_waiting_lanes.store(has_waiting_lanes, Ordering::Relaxed);
+        Ok(())
     }
 
-    /// Sends the due messages of a lane.
-    async fn run_lane(self: &Arc<Self>, origin: &str) -> Conduct {
-        let failures = match self.store.lane(origin).await {
-            Ok(lane) => lane.map_or(0, |lane| lane.failures),
-            Err(error) => {
-                wait_after_failure(&error).await;
-                return Conduct::Unknown;
-            }
-        };
+    /// Sends the due messages of a lane, and stores its state.
+    async fn run_lane(self: &Arc<Self>, origin: &str, lane: Lane, wake: Arc<Notify>) {
+        let earlier_failures = lane.record().failures;
         let mut run = LaneRun {
             worker: self,
             origin,
-            failures,
-            has_failure: false,
-            paused_until: None,
-            has_response: false,
-            has_success: false,
-            error_count: 0,
-            response_count: 0,
-            response_time: Duration::ZERO,
+            lane,
+            wake,
+            unproven_in_flight: 0,
+            has_proven: false,
+            earlier_failures,
             unstored: Vec::new(),
         };
         run.send_due_messages().await;
-        run.conduct()
-    }
-
-    /// Claims due deliveries. Releases them if the database took so long that the lease could end
-    /// too early.
-    async fn claim(&self, origin: &str, limit: usize) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        let claim = random::hex_id();
-        let start = Instant::now();
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let now = self.clock.now();
-        let deliveries = self.store.claim_deliveries(origin, &claim, limit, now).await?;
-        if start.elapsed() > MAX_CLAIM_DURATION {
-            self.store.release_claim(&claim).await?;
-            return Ok(Vec::new());
+        let record = run.lane.record();
+        if let Err(error) = self.store.rest_lane(origin, &record, self.clock.now()).await {
+            wait_after_failure(&error).await;
         }
-        Ok(deliveries)
+        // A lookup cannot be cancelled, so it occupies the slot of its lane until it ends.
+        if let Some(host) = Url::parse(origin).ok().as_ref().and_then(Url::host_str) {
+            self.sender.client.lookup_ended(host).await;
+        }
     }
 
     /// Deletes a receiver that its push service or gateway no longer accepts.
@@ -227,34 +242,52 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns the number of messages that each lane may have in flight.
-    fn lane_share(&self) -> usize {
-        let lanes = self.active_lanes.load(Ordering::Relaxed).max(1);
-        (SHARED_IN_FLIGHT / lanes).clamp(1, MAX_IN_FLIGHT)
+    /// Returns how many more messages a lane may send, of which `in_flight` are in flight. Lanes
+    /// leave half of the free places to each other, but each may have one message in flight.
+    fn free_places(&self, lane: &Lane, in_flight: usize) -> usize {
+        let free = SHARED_IN_FLIGHT.saturating_sub(self.in_flight.load(Ordering::Relaxed));
+        let share = (free / 2).max(usize::from(in_flight == 0));
+        lane.max_in_flight().saturating_sub(in_flight).min(share)
+    }
+
+    fn active(&self) -> MutexGuard<'_, ActiveLanes> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl LaneRun<'_> {
     /// Sends due messages until none is due, the lane pauses, or other lanes should have the slot.
     async fn send_due_messages(&mut self) {
+        let worker = self.worker;
         let start = Instant::now();
         // Separate tasks, so that neither a slow database nor its failure interrupts them.
         let mut attempts = JoinSet::new();
         let mut may_claim = true;
+        let mut is_woken = true;
         loop {
-            may_claim &= self.paused_until.is_none()
-                && start.elapsed() < MAX_RUN_DURATION
-                && !self.worker.stop.is_cancelled();
-            let max_in_flight = if self.has_response { self.worker.lane_share() } else { 1 };
+            let must_yield = start.elapsed() >= MAX_RUN_DURATION
+                && worker.has_waiting_lanes.load(Ordering::Relaxed);
+            may_claim &=
+                self.lane.paused_until().is_none() && !must_yield && !worker.stop.is_cancelled();
             let mut may_have_more = false;
-            if may_claim && self.unstored.is_empty() && attempts.len() <= max_in_flight / 2 {
-                let limit = max_in_flight - attempts.len();
-                match self.worker.claim(self.origin, limit).await {
+            if may_claim && self.unstored.is_empty() && (is_woken || self.has_place(attempts.len()))
+            {
+                is_woken = false;
+                let limit = worker.free_places(&self.lane, attempts.len());
+                match self.claim(limit).await {
                     Ok(deliveries) => {
                         may_have_more = deliveries.len() == limit;
+                        self.has_proven = deliveries.iter().any(|next| next.receiver.is_proven);
                         for delivery in deliveries {
-                            let worker = Arc::clone(self.worker);
-                            attempts.spawn(async move { worker.sender.send(delivery).await });
+                            self.unproven_in_flight += usize::from(!delivery.receiver.is_proven);
+                            let worker = Arc::clone(worker);
+                            let is_proven = self.lane.record().succeeded_at.is_some();
+                            worker.in_flight.fetch_add(1, Ordering::Relaxed);
+                            attempts.spawn(async move {
+                                let result = worker.sender.send(delivery, is_proven).await;
+                                worker.in_flight.fetch_sub(1, Ordering::Relaxed);
+                                result
+                            });
                         }
                     }
                     Err(error) => {
@@ -266,16 +299,20 @@ impl LaneRun<'_> {
             if attempts.is_empty() && self.unstored.is_empty() {
                 return;
             }
+            let in_flight = attempts.len();
             tokio::select! {
-                Some(Ok((delivery, attempt))) = attempts.join_next() => self.add(delivery, attempt),
-                // While a message is slow, new ones may become due.
-                () = sleep(POLL_INTERVAL), if !may_have_more => {}
-                // A panic: the delivery can be claimed again when its lease ends.
+                Some(Ok((delivery, attempt))) = attempts.join_next() => {
+                    self.add(delivery, attempt, in_flight);
+                }
+                () = self.wake.notified() => is_woken = true,
+                // While a message is slow, other nodes may accept more.
+                () = sleep(POLL_INTERVAL), if !may_have_more => is_woken = true,
+                // A panic: the receiver can be claimed again when its lease ends.
                 else => {}
             }
             // Stores all results that are ready in one batch.
             while let Some(Ok((delivery, attempt))) = attempts.try_join_next() {
-                self.add(delivery, attempt);
+                self.add(delivery, attempt, in_flight);
             }
             if let Err(error) = self.store_results().await {
                 wait_after_failure(&error).await;
@@ -287,123 +324,140 @@ impl LaneRun<'_> {
         }
     }
 
-    /// Derives the result of an attempt, and pauses the lane if its server failed or was slow.
-    fn add(&mut self, delivery: ClaimedDelivery, attempt: Attempt) {
+    /// Returns whether enough places are free to claim several deliveries together. Receivers that do
+    /// not respond do not count where proven ones have places of their own.
+    fn has_place(&self, in_flight: usize) -> bool {
+        let max = self.lane.max_in_flight();
+        let reserved = max - self.lane.max_unproven_in_flight();
+        in_flight <= max / 2
+            || (self.has_proven && in_flight - self.unproven_in_flight <= reserved / 2)
+    }
+
+    /// Claims at most `limit` deliveries. Releases them if the database took so long that the lease
+    /// could end too early.
+    async fn claim(&self, limit: usize) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let Worker { store, clock, .. } = &**self.worker;
+        self.worker.active().accepted.remove(self.origin);
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let claim = random::hex_id();
+        let start = Instant::now();
+        let max_unproven =
+            self.lane.max_unproven_in_flight().saturating_sub(self.unproven_in_flight);
+        let deliveries = store
+            .claim_deliveries(self.origin, &claim, limit, max_unproven.min(limit), clock.now())
+            .await?;
+        if start.elapsed() > MAX_CLAIM_DURATION {
+            store.release_claim(&claim, clock.now()).await?;
+            return Ok(Vec::new());
+        }
+        Ok(deliveries)
+    }
+
+    /// Derives the result of an attempt, and whether its receiver or the lane pauses.
+    fn add(&mut self, delivery: ClaimedDelivery, attempt: Attempt, in_flight: usize) {
         let Worker { metrics, clock, .. } = &**self.worker;
         let now = clock.now();
+        let receiver = &delivery.receiver;
+        self.unproven_in_flight -= usize::from(!receiver.is_proven);
         let verdict = attempt.verdict;
-        let retry_after = attempt.retry_after;
-        match verdict {
+        let duration = i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX);
+        let answer = Answer {
+            verdict,
+            account_id: receiver.account_id,
+            receiver_is_proven: receiver.is_proven,
+            receiver_failures: receiver.failures,
+            started_at: Timestamp::from_millisecond(now.as_millisecond().saturating_sub(duration))
+                .unwrap_or(Timestamp::MIN),
+            duration: attempt.duration,
+            retry_after: attempt.retry_after,
+            is_http1: attempt.is_http1,
+            in_flight,
+            jitter: u64::from_be_bytes(random::bytes()),
+        };
+        let pause = self.lane.add(&answer, now);
+        let outcome = match verdict {
             Verdict::Delivered => {
                 metrics.delivered.inc();
                 metrics.durations.observe_duration(
                     now.duration_since(delivery.created_at).try_into().unwrap_or_default(),
                 );
+                Some(DeliveryOutcome::Delivered)
             }
-            Verdict::ReceiverGone => metrics.receiver_gone.inc(),
-            Verdict::Denied => metrics.denied.inc(),
-            Verdict::Dropped => metrics.dropped.inc(),
-            Verdict::Retry | Verdict::ServerUnavailable => metrics.retried.inc(),
-        }
-        let due_at = || {
-            let pause = random_pause(delivery.attempts + 1).max(retry_after.unwrap_or_default());
-            round_up(now, pause)
+            Verdict::ReceiverGone => {
+                metrics.receiver_gone.inc();
+                Some(DeliveryOutcome::Removed)
+            }
+            Verdict::Rejected | Verdict::Dropped => {
+                metrics.dropped.inc();
+                Some(DeliveryOutcome::Dropped)
+            }
+            Verdict::Denied => {
+                metrics.denied.inc();
+                None
+            }
+            Verdict::Throttled
+            | Verdict::Retry
+            | Verdict::NoResponse
+            | Verdict::OriginUnavailable
+            | Verdict::Refused => {
+                metrics.retried.inc();
+                None
+            }
         };
-        let result = match verdict {
-            Verdict::Delivered => DeliveryResult::Finished(DeliveryOutcome::Delivered),
-            Verdict::ReceiverGone => DeliveryResult::Finished(DeliveryOutcome::Removed),
-            Verdict::Dropped => DeliveryResult::Finished(DeliveryOutcome::Dropped),
-            Verdict::Retry => DeliveryResult::Retry(due_at()),
-            Verdict::Denied => DeliveryResult::Denied(due_at()),
-            // The message may be the only one that fails, and then the pauses of its lane are short.
-            Verdict::ServerUnavailable => {
-                DeliveryResult::Retry(self.pause_after_failure(retry_after, now).max(due_at()))
+        let receiver = match (verdict, pause) {
+            (Verdict::Delivered, _) => ReceiverResult::Success,
+            (_, Some(pause)) => ReceiverResult::Failure {
+                paused_until: round_up(now, pause),
+                is_denial: verdict == Verdict::Denied,
+            },
+            (Verdict::Refused, None) => {
+                ReceiverResult::Unknown { due_at: round_up(now, REFUSED_PAUSE) }
             }
+            (_, None) => ReceiverResult::Unknown { due_at: now },
         };
-        if attempt.status.is_some() {
-            self.response_count += 1;
-            self.response_time += attempt.duration;
-        }
-        match verdict {
-            _ if attempt.duration >= SLOW_ATTEMPT => drop(self.pause_after_failure(None, now)),
-            Verdict::Delivered => (self.has_response, self.has_success) = (true, true),
-            Verdict::ReceiverGone | Verdict::Denied | Verdict::Dropped => self.has_response = true,
-            Verdict::Retry | Verdict::ServerUnavailable => {}
-        }
-        if matches!(verdict, Verdict::Denied | Verdict::Retry) && attempt.status.is_some() {
-            self.error_count += 1;
-            if self.error_count >= MAX_ERRORS_WITHOUT_SUCCESS && !self.has_success {
-                self.pause(ERROR_PAUSE, now);
-            }
-        }
-        let key = delivery.key.clone();
-        let record = AttemptRecord { key, result, status: attempt.status, error: attempt.error };
+        let record = AttemptRecord {
+            key: delivery.key.clone(),
+            outcome,
+            receiver,
+            status: attempt.status,
+            error: attempt.error,
+        };
         self.unstored.push(FinishedAttempt { delivery, verdict, record });
     }
 
-    /// Pauses the lane because its server failed or was slow. Returns the end of the pause.
-    fn pause_after_failure(&mut self, retry_after: Option<Duration>, now: Timestamp) -> Timestamp {
-        self.has_failure = true;
-        self.pause(random_pause(self.failures + 1).max(retry_after.unwrap_or_default()), now)
-    }
-
-    /// Pauses the lane, at least until the end of an earlier pause. Returns the end of the pause.
-    fn pause(&mut self, pause: Duration, now: Timestamp) -> Timestamp {
-        let until = round_up(now, pause).max(self.paused_until.unwrap_or(now));
-        self.paused_until = Some(until);
-        until
-    }
-
-    /// Returns how the server reacted in this run.
-    fn conduct(&self) -> Conduct {
-        let mean_time = self.response_time / self.response_count.max(1);
-        match (self.paused_until, self.has_success) {
-            (Some(_), _) => Conduct::Slow,
-            (None, true) => Conduct::from_response_time(mean_time),
-            (None, false) => Conduct::Unknown,
-        }
-    }
-
-    /// Stores the pause of the lane, the results of finished attempts and the success of the lane,
-    /// and deletes receivers that are gone. After an error, everything is stored again; what was
-    /// stored before is then unchanged.
+    /// Stores the pause of the lane and the results of finished attempts, and deletes receivers
+    /// that are gone. After an error, everything is stored again; what was stored before is then
+    /// unchanged.
     async fn store_results(&mut self) -> Result<(), StoreError> {
         if self.unstored.is_empty() {
             return Ok(());
         }
         let Worker { store, clock, .. } = &**self.worker;
         let now = clock.now();
-        let mut gone_receivers = Vec::new();
-        for attempt in &self.unstored {
-            if self.is_gone(attempt, now).await? {
-                gone_receivers.push(attempt);
-            }
-        }
+        let origin = self.origin;
         let records: Vec<AttemptRecord> =
             self.unstored.iter().map(|attempt| attempt.record.clone()).collect();
-        let origin = self.origin;
-        if let Some(until) = self.paused_until {
-            let failures = self.failures + i64::from(self.has_failure);
-            // Before the results, after which other nodes can claim the deliveries.
+        let failures = self.lane.record().failures;
+        if let Some(until) = self.lane.paused_until() {
+            // Before the results, after which other nodes can claim the receivers.
+            let until = round_up(until, Duration::ZERO);
             store.pause_lane(origin, until, failures).await?;
-            if self.has_failure && failures == LOGGED_FAILURES {
+            if failures == LOGGED_FAILURES && failures > self.earlier_failures {
                 let mut errors = records.iter().filter_map(|record| record.error.as_ref());
                 let error = errors.next_back().map(ToString::to_string);
                 log_throttled!(warn, "push service does not respond, pausing", origin, %until, error);
             }
+        } else if failures == 0 && self.earlier_failures >= LOGGED_FAILURES {
+            log_throttled!(info, "push service responds again", origin);
         }
+        self.earlier_failures = failures;
         store.record_attempts(&records, now).await?;
-        if self.paused_until.is_none() && self.has_success && self.failures > 0 {
-            store.clear_lane(origin, now).await?;
-            if self.failures >= LOGGED_FAILURES {
-                log_throttled!(info, "push service responds again", origin);
+        for attempt in &self.unstored {
+            if self.is_gone(attempt, now) {
+                self.worker.remove_receiver(attempt).await?;
             }
-        }
-        for attempt in gone_receivers {
-            self.worker.remove_receiver(attempt).await?;
-        }
-        if self.has_success {
-            self.failures = 0;
         }
         self.unstored.clear();
         Ok(())
@@ -411,23 +465,17 @@ impl LaneRun<'_> {
 
     /// Returns whether a receiver must be deleted: it no longer exists, or has been denied for long
     /// while its push service accepted messages for others.
-    async fn is_gone(&self, attempt: &FinishedAttempt, now: Timestamp) -> Result<bool, StoreError> {
+    fn is_gone(&self, attempt: &FinishedAttempt, now: Timestamp) -> bool {
         let receiver = &attempt.delivery.receiver;
         match (attempt.verdict, receiver.denied_since) {
-            (Verdict::ReceiverGone, _) => Ok(true),
-            (Verdict::Denied, Some(since))
-                if is_denied_for_long(receiver.denied_count + 1, since, now) =>
-            {
-                self.worker.store.has_success_since(self.origin, since).await
+            (Verdict::ReceiverGone, _) => true,
+            (Verdict::Denied, Some(since)) => {
+                is_denied_for_long(receiver.denied_count + 1, since, now)
+                    && self.lane.record().succeeded_at > Some(since)
             }
-            _ => Ok(false),
+            _ => false,
         }
     }
-}
-
-/// Returns the pause after this many failures in a row.
-fn random_pause(failures: i64) -> Duration {
-    lane_pause(u64::try_from(failures).unwrap_or_default(), u64::from_be_bytes(random::bytes()))
 }
 
 /// Returns the end of a pause, rounded up to whole seconds, as the database stores times.

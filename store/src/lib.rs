@@ -42,10 +42,11 @@ pub use self::oauth::sessions::{AccountSession, Session, SessionSummary};
 pub use self::oauth::sign_ins::PendingSignIn;
 pub use self::oauth::tokens::NewToken;
 pub use self::push::deliveries::{
-    AttemptRecord, ClaimedDelivery, DeliveryKey, DeliveryOutcome, DeliveryResult, LoggedDelivery,
-    MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus, StoredDeliveries,
+    Admission, AttemptRecord, ClaimedDelivery, DeliveryKey, DeliveryOutcome, LoggedDelivery,
+    MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus, ReceiverResult,
+    StoredDeliveries,
 };
-pub use self::push::lanes::Lane;
+pub use self::push::lanes::DueLane;
 pub use self::push::receiver_list::ListedReceiver;
 pub use self::push::receivers::{MAX_RECEIVERS, Receiver, SetReceiverOutcome};
 pub use self::retention::{RetentionSettings, SweepOutcome};

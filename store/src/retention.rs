@@ -24,7 +24,7 @@ use smart_default::SmartDefault;
 use crate::audit::delete_audit_events_statement;
 use crate::engine::{from_row, sql};
 use crate::error::StoreError;
-use crate::push::deliveries::expire_statement;
+use crate::push::deliveries::{expire_statement, wake_lanes_statement};
 use crate::store::{Change, Store};
 
 /// Retention times of rows: the section `[retention]` of `belfry.toml`. Skipped fields are
@@ -214,7 +214,9 @@ const TABLE_DELETIONS: [(&str, DeleteOldest); 10] = [
         Change::unaudited(push::delete_deliveries_statement(cutoffs.deliveries))
     }),
     ("messages", |_| Change::unaudited(push::delete_messages_statement())),
-    ("lanes", |cutoffs| Change::unaudited(push::delete_lanes_statement(cutoffs.expired))),
+    ("lanes", |cutoffs| {
+        Change::unaudited(push::delete_lanes_statement(cutoffs.deliveries, cutoffs.expired))
+    }),
 ];
 
 impl Store {
@@ -262,6 +264,7 @@ impl Store {
         };
         let expire = || Change::unaudited(expire_statement(cutoffs.expired, now));
         self.repeat_change(expire).await?;
+        self.write(Change::unaudited(wake_lanes_statement(now))).await?;
         let mut deleted_counts = Vec::new();
         for (table, delete_batch) in TABLE_DELETIONS {
             deleted_counts.push((table, self.repeat_change(|| delete_batch(&cutoffs)).await?));

@@ -116,7 +116,8 @@ impl Store {
     }
 
     pub async fn expire_leases(&self) {
-        let update = sql!("update deliveries set lease_until = 0 where lease_until is not null");
+        let update =
+            sql!("update receivers set lease_until = 0, due_at = 0 where claim is not null");
         self.write(Change::unaudited(update)).await.unwrap();
     }
 }

@@ -32,8 +32,10 @@ impl Route {
             }
         }
         let segment_start = route.rfind('/').map_or(0, |slash| slash + 1);
-        if let Some(dot) = route[segment_start..].rfind('.').filter(|&dot| dot > 0) {
-            route.truncate(segment_start + dot);
+        if let Some((stem, _)) = route[segment_start..].rsplit_once('.')
+            && stem.contains(|c| c != '.')
+        {
+            route.truncate(segment_start + stem.len());
         }
         route.make_ascii_lowercase();
         Self(route)
@@ -209,6 +211,7 @@ mod tests {
             ("", ""),
             ("/", ""),
             ("*", "/*"),
+            ("/x/...", "/x/..."),
             ("http://host", ""),
             ("/x?u=http://host/api", "/x"),
             ("/x/http://host/y", "/x/http:/host/y"),

@@ -14,7 +14,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 
-/// The maximum pause of a lane without jitter. Jitter adds up to a quarter, so a pause lasts at
+/// The maximum pause without jitter. Jitter adds up to a quarter, so a pause lasts at
 /// most ten minutes.
 const MAX_PAUSE: Duration = Duration::from_mins(8);
 
@@ -24,7 +24,7 @@ const MIN_DENIALS: i64 = 3;
 /// Minimum time between the first and the last of these denials.
 const DENIAL_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
-/// The consequence of the status of a response.
+/// What an attempt says about the message, its receiver and the origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Delivered,
@@ -33,21 +33,24 @@ pub enum Verdict {
     /// The push service does not accept this server's messages for the receiver. The message is
     /// retried; a receiver that is denied for a long time is deleted.
     Denied,
-    /// The message is not retried.
-    Dropped,
-    /// The message is retried later. Other messages to the same server are not delayed.
+    /// The server rejected the message, which is not retried.
+    Rejected,
+    /// The server got too many messages, perhaps only for this receiver. This one is retried.
+    Throttled,
+    /// The attempt failed for another reason, and the message is retried.
     Retry,
-    /// The server is overloaded or cannot be reached, so the whole lane pauses.
-    ServerUnavailable,
+    /// The server did not respond in time, or closed the connection. The message is retried.
+    NoResponse,
+    /// No connection to the origin is possible. The message is retried.
+    OriginUnavailable,
+    /// There are too many requests in flight. Nothing was processed, and the message is retried.
+    Refused,
+    /// The message was not sent, and never will be.
+    Dropped,
 }
 
 impl Verdict {
-    pub fn new(
-        receiver: &ReceiverDocument,
-        status: u16,
-        body: &[u8],
-        requests_pause: bool,
-    ) -> Self {
+    pub fn new(receiver: &ReceiverDocument, status: u16, body: &[u8]) -> Self {
         match (Self::from_status(receiver.protocol(), status), receiver) {
             (Self::Delivered, ReceiverDocument::Pusher(pusher))
                 if pusher.kind == PusherKind::Http
@@ -55,8 +58,6 @@ impl Verdict {
             {
                 Self::ReceiverGone
             }
-            // With `Retry-After`, the error concerns the whole server.
-            (Self::Retry, _) if status >= 500 && requests_pause => Self::ServerUnavailable,
             (verdict, _) => verdict,
         }
     }
@@ -72,11 +73,17 @@ impl Verdict {
             200..=299 => Self::Delivered,
             404 | 410 if is_web_push => Self::ReceiverGone,
             401 | 403 if is_web_push => Self::Denied,
-            408 | 429 | 502 | 503 | 504 => Self::ServerUnavailable,
+            429 => Self::Throttled,
+            408 => Self::NoResponse,
             401 | 403 | 404 | 410 => Self::Retry,
-            400..=499 => Self::Dropped,
+            400..=499 => Self::Rejected,
             _ => Self::Retry,
         }
+    }
+
+    /// Returns whether the receiver pauses.
+    pub const fn is_failure(self) -> bool {
+        !matches!(self, Self::Delivered | Self::ReceiverGone | Self::Refused | Self::Dropped)
     }
 }
 
@@ -101,11 +108,11 @@ pub fn parse_retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     Some(pause.min(MAX_RETRY_AFTER))
 }
 
-/// Returns the pause of a lane after this many failures in a row. It starts at one second and
-/// doubles, and the random `jitter` extends it by up to a quarter, so that lanes do not resume
-/// simultaneously.
-pub fn lane_pause(failures: u64, jitter: u64) -> Duration {
-    let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+/// Returns the pause of a receiver or lane after this many failures in a row. It starts at one
+/// second and doubles, and the random `jitter` extends it by up to a quarter, so that pauses do not
+/// end simultaneously.
+pub fn pause_after_failures(failures: i64, jitter: u64) -> Duration {
+    let doublings = u32::try_from(failures.max(1) - 1).unwrap_or(u32::MAX);
     let factor = 2_u32.checked_pow(doublings).unwrap_or(u32::MAX);
     let pause = MIN_PAUSE.saturating_mul(factor).min(MAX_PAUSE);
     let quarter = u64::try_from(pause.as_millis() / 4).unwrap_or(u64::MAX);
@@ -127,19 +134,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::push::receiver::{Subscription, SubscriptionSettings};
 
     #[test]
     fn the_verdict_depends_on_protocol_and_status() {
-        use Verdict::{Delivered, Denied, Dropped, ReceiverGone, Retry, ServerUnavailable};
+        use Verdict::{Delivered, Denied, NoResponse, ReceiverGone, Rejected, Retry, Throttled};
         for (statuses, web_push, gateway) in [
             (&[200, 201, 202, 204, 299][..], Delivered, Delivered),
             (&[404, 410], ReceiverGone, Retry),
             (&[401, 403], Denied, Retry),
-            (&[400, 402, 405, 407, 409, 411, 413, 415, 428, 451, 499], Dropped, Dropped),
-            (&[408, 429, 502, 503, 504], ServerUnavailable, ServerUnavailable),
+            (&[400, 402, 405, 407, 409, 411, 413, 415, 428, 451, 499], Rejected, Rejected),
+            (&[408], NoResponse, NoResponse),
+            (&[429], Throttled, Throttled),
             // The error may concern only one device.
-            (&[500, 501, 505, 599], Retry, Retry),
+            (&[500, 501, 502, 503, 504, 505, 599], Retry, Retry),
             // Redirects are not followed.
             (&[0, 100, 199, 301, 302, 307, 308, 600, u16::MAX], Retry, Retry),
         ] {
@@ -149,27 +156,6 @@ mod tests {
                 assert_eq!(Verdict::from_status(Protocol::Gateway, status), gateway, "{status}");
             }
         }
-    }
-
-    #[test]
-    fn retry_after_makes_a_server_error_concern_the_whole_server() {
-        let subscription = ReceiverDocument::Subscription(Subscription {
-            endpoint: "https://push.example/a".to_owned(),
-            p256dh: String::new(),
-            standard: true,
-            settings: SubscriptionSettings::default(),
-        });
-        for (status, verdict) in [
-            (200, Verdict::Delivered),
-            (301, Verdict::Retry),
-            (403, Verdict::Denied),
-            (429, Verdict::ServerUnavailable),
-            (500, Verdict::ServerUnavailable),
-            (599, Verdict::ServerUnavailable),
-        ] {
-            assert_eq!(Verdict::new(&subscription, status, b"", true), verdict, "{status}");
-        }
-        assert_eq!(Verdict::new(&subscription, 500, b"", false), Verdict::Retry);
     }
 
     #[test]
@@ -189,11 +175,11 @@ mod tests {
             (500, r#"{"rejected":["key"]}"#, Verdict::Retry),
             (404, r#"{"rejected":["key"]}"#, Verdict::Retry),
         ] {
-            let verdict_of_body = Verdict::new(&gateway, status, body.as_bytes(), false);
+            let verdict_of_body = Verdict::new(&gateway, status, body.as_bytes());
             assert_eq!(verdict_of_body, verdict, "{status} {body}");
         }
         let body = br#"{"rejected":["key"]}"#;
-        assert_eq!(Verdict::new(&pusher("webpush"), 201, body, false), Verdict::Delivered);
+        assert_eq!(Verdict::new(&pusher("webpush"), 201, body), Verdict::Delivered);
     }
 
     #[test]
@@ -237,8 +223,9 @@ mod tests {
     }
 
     #[test]
-    fn the_pause_of_a_lane_doubles_up_to_ten_minutes() {
+    fn a_pause_doubles_up_to_ten_minutes() {
         for (failures, shortest, longest) in [
+            (i64::MIN, 1000, 1250),
             (0, 1000, 1250),
             (1, 1000, 1250),
             (2, 2000, 2500),
@@ -246,14 +233,14 @@ mod tests {
             (9, 256_000, 320_000),
             (10, 480_000, 600_000),
             (33, 480_000, 600_000),
-            (u64::MAX, 480_000, 600_000),
+            (i64::MAX, 480_000, 600_000),
         ] {
             let quarter = longest - shortest;
             for (jitter, milliseconds) in [(0, shortest), (1, shortest + 1), (quarter, longest)] {
-                let pause = lane_pause(failures, jitter);
+                let pause = pause_after_failures(failures, jitter);
                 assert_eq!(pause, Duration::from_millis(milliseconds), "{failures} {jitter}");
             }
-            assert!(lane_pause(failures, u64::MAX) <= Duration::from_millis(longest));
+            assert!(pause_after_failures(failures, u64::MAX) <= Duration::from_millis(longest));
         }
     }
 

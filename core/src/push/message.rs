@@ -158,6 +158,14 @@ impl Message {
         }
     }
 
+    /// Returns the room of the event.
+    pub fn room_id(&self) -> Option<&str> {
+        match self {
+            Self::Event(event) => event.room_id.as_deref(),
+            Self::Notification(_) | Self::Ack { .. } | Self::Test { .. } => None,
+        }
+    }
+
     /// Returns the body of a request to a push gateway; `None` if push gateways do not get this
     /// message. `set_at` is the time at which the pusher was set.
     pub fn gateway_body(

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use belfry_store::{QueueStatus, Store, StoreError};
+use belfry_store::{Admission, QueueStatus, Store, StoreError};
 
 use super::EnqueueError;
 use super::outgoing::DeliveryTarget;
@@ -38,9 +38,13 @@ impl Backlog {
             && count_by_origin(targets.iter()).into_iter().all(has_space)
     }
 
-    /// Reserves space in the queue for these targets. Those whose origin has no space are removed,
-    /// so that a dead push service affects only its own devices.
-    pub(super) fn reserve(&self, targets: &mut Vec<DeliveryTarget>) -> Result<(), EnqueueError> {
+    /// Reserves space in the queue for these targets, and returns which of them get the message.
+    /// Those whose origin has no space are removed, so that a dead push service affects only its own
+    /// devices.
+    pub(super) fn reserve(
+        &self,
+        targets: &mut Vec<DeliveryTarget>,
+    ) -> Result<Admission, EnqueueError> {
         let mut counts = self.lock();
         let mut new_by_origin: HashMap<String, u64> = HashMap::new();
         targets.retain(|DeliveryTarget { origin, .. }| {
@@ -57,7 +61,8 @@ impl Backlog {
         for (origin, new_count) in new_by_origin {
             *counts.by_origin.entry(origin).or_default() += new_count;
         }
-        Ok(())
+        let is_crowded = counts.status.waiting > self.max_waiting.div_ceil(2);
+        Ok(if is_crowded { Admission::Working } else { Admission::All })
     }
 
     /// Releases the space of targets for which no delivery was added to the queue.
@@ -83,9 +88,9 @@ impl Backlog {
         Ok(())
     }
 
-    /// Returns the number of waiting deliveries, and when the oldest was stored.
+    /// Returns the state of the queue when it was last counted.
     pub(super) fn status(&self) -> QueueStatus {
-        self.lock().status
+        self.lock().status.clone()
     }
 
     fn max_of_origin(&self) -> u64 {

@@ -6,7 +6,7 @@ use belfry_core::push::message::{DeliveryDetails, Message};
 use belfry_core::secret::Sha256Digest;
 use belfry_runtime::random;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{NewDelivery, NewMessage, Receiver, Store, StoreError};
+use belfry_store::{Admission, NewDelivery, NewMessage, Receiver, Store, StoreError};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -26,6 +26,8 @@ pub struct OutgoingMessage<'a> {
     pub source: &'a str,
     /// Time after which an undelivered message expires.
     pub ttl: Duration,
+    /// The digest of the topic: a newer message replaces a waiting one of the same topic.
+    pub topic: Option<&'a str>,
 }
 
 /// A receiver for which a message is stored, and the details of its delivery.
@@ -58,6 +60,7 @@ impl OutgoingMessage<'_> {
         store: &Store,
         sealing_key: &SealingKey,
         targets: &'a [DeliveryTarget],
+        admission: Admission,
         now: Timestamp,
     ) -> Result<(usize, Vec<&'a DeliveryTarget>), StoreError> {
         let mut count = 0;
@@ -68,7 +71,8 @@ impl OutgoingMessage<'_> {
             // Each chunk has a separate message, which is deleted with its last delivery.
             let id = random::hex_id();
             let content = seal_message(sealing_key, &id, &self.content);
-            let stored = store.enqueue(&NewMessage { id, content }, &deliveries, now).await?;
+            let message = NewMessage { id, content };
+            let stored = store.enqueue(&message, &deliveries, admission, now).await?;
             count += stored.new.len() + stored.repeated;
             let is_new = |delivery: &NewDelivery| stored.new.contains(&delivery.dedup_key);
             let pairs = chunk.iter().zip(&deliveries);
@@ -91,6 +95,8 @@ impl OutgoingMessage<'_> {
             account_id: target.account_id,
             receiver_id: target.receiver_id,
             event_id: self.content.event_id(),
+            room_id: self.content.room_id().map(str::to_owned),
+            topic: self.topic.map(str::to_owned),
             details: DeliveryDetails { kind: self.content.kind(), ..target.details.clone() },
             expires_at: now.checked_add(self.ttl).unwrap_or(now),
         }
@@ -111,8 +117,10 @@ pub async fn enqueue_test(
     let event_id = format!("test-{}", random::hex_id());
     let content =
         Message::Test { id: event_id.clone(), title: title.to_owned(), body: body.to_owned() };
-    let message = OutgoingMessage { content, source: "", ttl: TEST_LIFETIME };
+    let message = OutgoingMessage { content, source: "", ttl: TEST_LIFETIME, topic: None };
     let target = DeliveryTarget::from(receiver);
-    let (stored_count, _) = message.enqueue(store, sealing_key, &[target], now).await?;
+    let targets = [target];
+    let (stored_count, _) =
+        message.enqueue(store, sealing_key, &targets, Admission::All, now).await?;
     Ok((stored_count > 0).then_some(event_id))
 }

@@ -69,6 +69,8 @@ impl Delivery {
             failure: None,
             denied_since: None,
             denied_count: 0,
+            failures: 0,
+            is_proven: false,
         };
         Ok(match self.store.set_receiver(events, &receiver).await? {
             SetReceiverOutcome::Added | SetReceiverOutcome::Replaced => {

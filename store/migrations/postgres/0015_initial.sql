@@ -245,6 +245,8 @@ create table signing_keys (
 
 -- A receiver: where a device receives notifications. It is a subscription of a Mastodon client, for
 -- which app_id is empty and push_key is the lookup key of the token, or a pusher of a Matrix client.
+-- A node that sends it a message sets claim and lease_until; when the lease is over, another node may
+-- claim it. So at most one message to a receiver is in flight.
 create table receivers (
     account_id     bigint not null,
     id             bigint not null, -- random, below 2^31
@@ -264,12 +266,20 @@ create table receivers (
     failure        text,            -- reason of the last failed attempt
     denied_since   bigint,          -- first 401 or 403 since the last delivered message
     denied_count   bigint not null default 0,
+    failures       bigint not null default 0, -- failed attempts since the last delivered message
+    is_proven      bigint not null default 0, -- 1 if the last attempt delivered its message
+    paused_until   bigint not null default 0,
+    waiting        bigint not null default 0, -- number of waiting deliveries; triggers count them
+    due_at         bigint,          -- of the next attempt; null if no delivery waits
+    claim          text,            -- random, of one claim by a node
+    lease_until    bigint,          -- in database time
     primary key (account_id, id),
     unique (app_id, push_key, account_id)
 );
 
 create index receivers_by_token on receivers (token) where token is not null;
-create index receivers_by_origin on receivers (origin);
+create index receivers_due on receivers (origin, is_proven, due_at) where due_at is not null;
+create index receivers_by_claim on receivers (claim) where claim is not null;
 
 -- The content of an event or notification, while deliveries of it wait.
 create table messages (
@@ -278,43 +288,130 @@ create table messages (
     created_at bigint not null
 );
 
--- A message on its way to a receiver, and afterwards a line of the delivery log. A node that sends
--- it sets claim and lease_until; when the lease is over, another node may claim it.
+-- The database's time in whole seconds, by the name of SQLite's function.
+create or replace function unixepoch() returns bigint language sql stable
+    as 'select cast(floor(extract(epoch from statement_timestamp())) as bigint)';
+
+-- A message on its way to a receiver, and afterwards a line of the delivery log.
 create table deliveries (
     id          text   not null primary key, -- hexadecimal, ordered by time
     dedup_key   text   not null unique,      -- digest that recognises a repeated request
     account_id  bigint not null,
     receiver_id bigint not null,
+    protocol    text   not null,             -- of the receiver
     origin      text   not null,             -- of the receiver
     message_id  text,                        -- null when it has finished
     event_id    text   not null,             -- of the event or notification
+    room_id     text,                        -- of the event
+    topic       text,                        -- digest; a newer message of the topic replaces this one
     details     text   not null,             -- JSON: rule, tweaks and counts
     created_at  bigint not null,
     expires_at  bigint not null,
-    due_at      bigint not null,             -- of the next attempt
     attempts    bigint not null default 0,
-    claim       text,                        -- random, of one claim by a node
-    lease_until bigint,                      -- in database time
     outcome     text,                        -- delivered, dropped, expired or removed
     status      bigint,                      -- HTTP status of the last response
     error       text,                        -- reason of the last failed attempt
     finished_at bigint                       -- null while it waits
 );
 
-create index deliveries_waiting on deliveries (origin, due_at, id) where finished_at is null;
-create index deliveries_waiting_of_account on deliveries (account_id) where finished_at is null;
+create index deliveries_waiting on deliveries (account_id, receiver_id, attempts, id)
+    where finished_at is null;
+create index deliveries_waiting_for_origin on deliveries (origin, protocol, id)
+    where finished_at is null;
 create index deliveries_expiring on deliveries (expires_at) where finished_at is null;
 create index deliveries_by_message on deliveries (message_id) where message_id is not null;
-create index deliveries_by_claim on deliveries (claim) where claim is not null;
 create index deliveries_of_account on deliveries (account_id, id);
 
--- A lane: the deliveries to one origin, which pause together after failures. A claim locks its row.
+-- A lane: the deliveries to one origin, which pause together if the origin fails. A claim locks its
+-- row.
 create table lanes (
-    origin       text   not null primary key,
-    paused_until bigint not null,
-    failures     bigint not null -- since the last success
+    origin        text   not null primary key,
+    due_at        bigint,                   -- when a delivery may be due; null if none waits
+    paused_until  bigint not null default 0,
+    failures      bigint not null default 0, -- pauses since the last success
+    max_in_flight bigint not null default 1,
+    is_proven     bigint not null default 0, -- 1 if messages were delivered when it was last active
+    succeeded_at  bigint                     -- last delivered message
 );
 
--- The database's time in whole seconds, by the name of SQLite's function.
-create or replace function unixepoch() returns bigint language sql stable
-    as 'select cast(floor(extract(epoch from statement_timestamp())) as bigint)';
+create index lanes_due on lanes (is_proven, due_at) where due_at is not null;
+
+-- The numbers of deliveries that were accepted, and that ended with each outcome, since the database
+-- was created. PostgreSQL divides each number between rows, so that transactions rarely wait for each
+-- other.
+create table delivery_totals (
+    protocol text   not null,
+    event    text   not null, -- accepted, delivered, dropped, expired or removed
+    shard    bigint not null,
+    number   bigint not null,
+    primary key (protocol, event, shard)
+);
+
+-- Triggers count deliveries, and make a receiver due while one waits for it, so that no statement can
+-- forget it.
+create or replace function count_deliveries(counted_protocol text, counted_event text, counted_number bigint)
+returns void language sql as $$
+    insert into delivery_totals as t (protocol, event, shard, number)
+    values (counted_protocol, counted_event, pg_backend_pid() % 64, counted_number)
+    on conflict (protocol, event, shard) do update set number = t.number + excluded.number;
+$$;
+
+create or replace function on_deliveries_accepted() returns trigger language plpgsql as $$
+begin
+    perform count_deliveries(protocol, 'accepted', number)
+    from (
+        select protocol, count(*) as number from accepted group by protocol order by protocol
+    ) as by_protocol;
+    update receivers r
+    set waiting = r.waiting + a.number,
+        due_at = coalesce(r.due_at, greatest(a.created_at, r.paused_until))
+    from (
+        select account_id, receiver_id, count(*) as number, min(created_at) as created_at
+        from accepted
+        group by account_id, receiver_id
+        order by account_id, receiver_id
+    ) as a
+    where r.account_id = a.account_id and r.id = a.receiver_id;
+    return null;
+end
+$$;
+
+create trigger deliveries_accepted after insert on deliveries
+    referencing new table as accepted
+    for each statement execute function on_deliveries_accepted();
+
+-- A waiting delivery that is deleted counts as removed.
+create or replace function on_delivery_ended() returns trigger language plpgsql as $$
+declare
+    delivery record;
+begin
+    if tg_op = 'DELETE' then delivery := old; else delivery := new; end if;
+    perform count_deliveries(delivery.protocol, coalesce(delivery.outcome, 'removed'), 1);
+    update receivers
+    set waiting = waiting - 1, due_at = case when waiting > 1 then due_at end
+    where account_id = delivery.account_id and id = delivery.receiver_id;
+    return null;
+end
+$$;
+
+create trigger deliveries_ended after update of outcome on deliveries
+    for each row when (old.outcome is null and new.outcome is not null)
+    execute function on_delivery_ended();
+
+create trigger deliveries_deleted after delete on deliveries
+    for each row when (old.outcome is null) execute function on_delivery_ended();
+
+create or replace function on_receiver_deleted() returns trigger language plpgsql as $$
+begin
+    update deliveries
+    set outcome = 'removed', finished_at = unixepoch(), message_id = null
+    where account_id = old.account_id and receiver_id = old.id and finished_at is null;
+    return null;
+end
+$$;
+
+create trigger receivers_deleted after delete on receivers
+    for each row when (old.waiting > 0) execute function on_receiver_deleted();
+
+create trigger receivers_replaced after update of id on receivers
+    for each row when (old.id <> new.id) execute function on_receiver_deleted();

@@ -233,6 +233,8 @@ create table signing_keys (
 
 -- A receiver: where a device receives notifications. It is a subscription of a Mastodon client, for
 -- which app_id is empty and push_key is the lookup key of the token, or a pusher of a Matrix client.
+-- A node that sends it a message sets claim and lease_until; when the lease is over, another node may
+-- claim it. So at most one message to a receiver is in flight.
 create table receivers (
     account_id     bigint not null,
     id             bigint not null, -- random, below 2^31
@@ -252,12 +254,20 @@ create table receivers (
     failure        text,            -- reason of the last failed attempt
     denied_since   bigint,          -- first 401 or 403 since the last delivered message
     denied_count   bigint not null default 0,
+    failures       bigint not null default 0, -- failed attempts since the last delivered message
+    is_proven      bigint not null default 0, -- 1 if the last attempt delivered its message
+    paused_until   bigint not null default 0,
+    waiting        bigint not null default 0, -- number of waiting deliveries; triggers count them
+    due_at         bigint,          -- of the next attempt; null if no delivery waits
+    claim          text,            -- random, of one claim by a node
+    lease_until    bigint,          -- in database time
     primary key (account_id, id),
     unique (app_id, push_key, account_id)
 ) without rowid;
 
 create index receivers_by_token on receivers (token) where token is not null;
-create index receivers_by_origin on receivers (origin);
+create index receivers_due on receivers (origin, is_proven, due_at) where due_at is not null;
+create index receivers_by_claim on receivers (claim) where claim is not null;
 
 -- The content of an event or notification, while deliveries of it wait.
 create table messages (
@@ -266,39 +276,99 @@ create table messages (
     created_at bigint not null
 ) without rowid;
 
--- A message on its way to a receiver, and afterwards a line of the delivery log. A node that sends
--- it sets claim and lease_until; when the lease is over, another node may claim it.
+-- A message on its way to a receiver, and afterwards a line of the delivery log.
 create table deliveries (
     id          text   not null primary key, -- hexadecimal, ordered by time
     dedup_key   text   not null unique,      -- digest that recognises a repeated request
     account_id  bigint not null,
     receiver_id bigint not null,
+    protocol    text   not null,             -- of the receiver
     origin      text   not null,             -- of the receiver
     message_id  text,                        -- null when it has finished
     event_id    text   not null,             -- of the event or notification
+    room_id     text,                        -- of the event
+    topic       text,                        -- digest; a newer message of the topic replaces this one
     details     text   not null,             -- JSON: rule, tweaks and counts
     created_at  bigint not null,
     expires_at  bigint not null,
-    due_at      bigint not null,             -- of the next attempt
     attempts    bigint not null default 0,
-    claim       text,                        -- random, of one claim by a node
-    lease_until bigint,                      -- in database time
     outcome     text,                        -- delivered, dropped, expired or removed
     status      bigint,                      -- HTTP status of the last response
     error       text,                        -- reason of the last failed attempt
     finished_at bigint                       -- null while it waits
 ) without rowid;
 
-create index deliveries_waiting on deliveries (origin, due_at, id) where finished_at is null;
-create index deliveries_waiting_of_account on deliveries (account_id) where finished_at is null;
+create index deliveries_waiting on deliveries (account_id, receiver_id, attempts, id)
+    where finished_at is null;
+create index deliveries_waiting_for_origin on deliveries (origin, protocol, id)
+    where finished_at is null;
 create index deliveries_expiring on deliveries (expires_at) where finished_at is null;
 create index deliveries_by_message on deliveries (message_id) where message_id is not null;
-create index deliveries_by_claim on deliveries (claim) where claim is not null;
 create index deliveries_of_account on deliveries (account_id, id);
 
--- A lane: the deliveries to one origin, which pause together after failures. A claim locks its row.
+-- A lane: the deliveries to one origin, which pause together if the origin fails. A claim locks its
+-- row.
 create table lanes (
-    origin       text   not null primary key,
-    paused_until bigint not null,
-    failures     bigint not null -- since the last success
+    origin        text   not null primary key,
+    due_at        bigint,                   -- when a delivery may be due; null if none waits
+    paused_until  bigint not null default 0,
+    failures      bigint not null default 0, -- pauses since the last success
+    max_in_flight bigint not null default 1,
+    is_proven     bigint not null default 0, -- 1 if messages were delivered when it was last active
+    succeeded_at  bigint                     -- last delivered message
 ) without rowid;
+
+create index lanes_due on lanes (is_proven, due_at) where due_at is not null;
+
+-- The numbers of deliveries that were accepted, and that ended with each outcome, since the database
+-- was created. PostgreSQL divides each number between rows, so that transactions rarely wait for each
+-- other.
+create table delivery_totals (
+    protocol text   not null,
+    event    text   not null, -- accepted, delivered, dropped, expired or removed
+    shard    bigint not null,
+    number   bigint not null,
+    primary key (protocol, event, shard)
+) without rowid;
+
+-- Triggers count deliveries, and make a receiver due while one waits for it, so that no statement can
+-- forget it.
+create trigger deliveries_accepted after insert on deliveries begin
+    insert into delivery_totals (protocol, event, shard, number)
+    values (new.protocol, 'accepted', 0, 1)
+    on conflict (protocol, event, shard) do update set number = number + 1;
+    update receivers
+    set waiting = waiting + 1, due_at = coalesce(due_at, max(new.created_at, paused_until))
+    where account_id = new.account_id and id = new.receiver_id;
+end;
+
+create trigger deliveries_ended after update of outcome on deliveries
+when old.outcome is null and new.outcome is not null begin
+    insert into delivery_totals (protocol, event, shard, number)
+    values (new.protocol, new.outcome, 0, 1)
+    on conflict (protocol, event, shard) do update set number = number + 1;
+    update receivers
+    set waiting = waiting - 1, due_at = case when waiting > 1 then due_at end
+    where account_id = new.account_id and id = new.receiver_id;
+end;
+
+create trigger deliveries_deleted after delete on deliveries when old.outcome is null begin
+    insert into delivery_totals (protocol, event, shard, number)
+    values (old.protocol, 'removed', 0, 1)
+    on conflict (protocol, event, shard) do update set number = number + 1;
+    update receivers
+    set waiting = waiting - 1, due_at = case when waiting > 1 then due_at end
+    where account_id = old.account_id and id = old.receiver_id;
+end;
+
+create trigger receivers_deleted after delete on receivers when old.waiting > 0 begin
+    update deliveries
+    set outcome = 'removed', finished_at = unixepoch(), message_id = null
+    where account_id = old.account_id and receiver_id = old.id and finished_at is null;
+end;
+
+create trigger receivers_replaced after update of id on receivers when old.id <> new.id begin
+    update deliveries
+    set outcome = 'removed', finished_at = unixepoch(), message_id = null
+    where account_id = old.account_id and receiver_id = old.id and finished_at is null;
+end;

@@ -16,7 +16,7 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
     ("receiver_columns", r"
         r.account_id, r.id, r.token, r.document, r.secrets, r.origin, r.vapid_key,
         r.ack_digest, r.ack_expires_at, r.created_at, r.succeeded_at, r.failed_at, r.failure,
-        r.denied_since, r.denied_count"),
+        r.denied_since, r.denied_count, r.failures, r.is_proven"),
 
     // The parameters of `list_sql!`.
     ("list", r"
@@ -58,10 +58,12 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
     // For a row that was never used, it is the creation time. The indexes have the same expression.
     ("last_use", r"
         coalesce(last_used_at + 3600, created_at)"),
-    // The same for deleting the least recently used tokens: a token counts as used in its first
-    // minute, so that it is not deleted before its first use.
+    // The same for deleting the least recently used tokens: an unused token counts as used in its
+    // first minute, so that it is not deleted before its first use.
     ("last_use_or_issue", r"
-        case when created_at > $now - 60 then created_at + 3600 else {last_use} end"),
+        case when last_used_at is null and created_at > cast($now as bigint) - 60
+            then created_at + 3600
+            else {last_use} end"),
     // The row of `tokens` is valid.
     ("is_valid", r"
         revoked_at is null and (expires_at is null or expires_at > $now)"),
@@ -181,17 +183,34 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
             limit 1000 offset $max_others
         ) as excess"),
 
-    // No node has a lease of the delivery. The time is that of the database, because the clocks of
+    // No node has a lease of the receiver. The time is that of the database, because the clocks of
     // nodes may differ. A lease that ends in more than an hour is ignored: it was stored while the
     // clock of the database was ahead.
     ("is_unleased", r"
         (
-            deliveries.lease_until is null
-            or deliveries.lease_until <= unixepoch()
-            or deliveries.lease_until > unixepoch() + 3600
+            receivers.lease_until is null
+            or receivers.lease_until <= unixepoch()
+            or receivers.lease_until > unixepoch() + 3600
         )"),
-    // The lane is paused. A pause that is longer than any server can request is ignored: it was
-    // stored by a node whose clock was wrong.
-    ("is_paused", r"
-        (paused_until > $now and paused_until <= $now + 90000)"),
+    // A pause that is longer than any server can request is ignored: it was stored by a node whose
+    // clock was wrong.
+    ("lane_is_paused", r"
+        (lanes.paused_until > $now and lanes.paused_until <= $now + 90000)"),
+    // The delivery was attempted, or would have been if its receiver and its lane did not fail.
+    ("has_failed", r"
+        (
+            deliveries.attempts > 0
+            or not exists (
+                select 1
+                from receivers r
+                where r.account_id = deliveries.account_id
+                  and r.id = deliveries.receiver_id
+                  and r.failures = 0
+            )
+            or exists (
+                select 1
+                from lanes
+                where lanes.origin = deliveries.origin and lanes.failures > 0
+            )
+        )"),
 ];

@@ -105,12 +105,22 @@ pub(crate) const TEST_INSERT: &str =
 /// column.
 pub(crate) const SELECT_NEWEST: &str = "select * from migrations order by number desc limit 1";
 
-/// Splits a migration into its statements, without comments and line breaks.
+/// Splits a migration into its statements, without comments and line breaks. A semicolon between
+/// two `$$` belongs to the body of a function.
 pub(crate) fn split_statements(sql: &str) -> Vec<String> {
     let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
-    let collapse = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sql = lines.collect::<Vec<_>>().join(" ");
-    sql.split(';').map(collapse).filter(|statement| !statement.is_empty()).collect()
+    let sql = lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+    let mut statements = vec![String::new()];
+    for part in sql.split_inclusive(';') {
+        let Some(statement) = statements.last_mut() else { continue };
+        statement.push_str(part);
+        if statement.matches("$$").count() % 2 == 0 {
+            *statement = statement.trim_end_matches(';').trim().to_owned();
+            statements.push(String::new());
+        }
+    }
+    statements.retain(|statement| !statement.is_empty());
+    statements
 }
 
 /// Returns the name of the index that a statement creates, if it creates one.

@@ -112,6 +112,7 @@ macro_rules! tuple_rows {
 
 tuple_rows!(A, B);
 tuple_rows!(A, B, C);
+tuple_rows!(A, B, C, D);
 
 /// Implements [`FromRow`] for a struct, whose fields are the columns of a statement in this order.
 macro_rules! from_row {

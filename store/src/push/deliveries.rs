@@ -1,8 +1,8 @@
 //! Deliveries: messages that wait for their receivers, and afterwards the delivery log.
 //!
-//! A node claims a waiting delivery for the time of a lease, sends it, and stores the result. After
-//! the lease has expired, the node can no longer store a result, because another node may have
-//! claimed the delivery.
+//! A node claims a receiver for the time of a lease, sends it its next message, and stores the
+//! result. After the lease has expired, the node can no longer store a result, because another node
+//! may have claimed the receiver.
 
 mod claim;
 mod finish;
@@ -15,9 +15,9 @@ use belfry_core::push::message::DeliveryDetails;
 use belfry_core::secret::Sha256Digest;
 use jiff::Timestamp;
 
-pub(crate) use self::claim::expire_statement;
 pub use self::claim::{ClaimedDelivery, DeliveryKey};
-pub use self::finish::{AttemptRecord, DeliveryResult};
+pub(crate) use self::claim::{expire_statement, wake_lanes_statement};
+pub use self::finish::{AttemptRecord, ReceiverResult};
 pub use self::log::{DeliveryOutcome, LoggedDelivery, QueueStatus};
 use crate::engine::{
     CHUNK_LEN, FromValue, Statement, Value, list_sql, numbered_sql, read_rows, sql, values,
@@ -27,7 +27,7 @@ use crate::store::event_source::new_id;
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, Store, to_json};
 
-/// Maximum number of waiting deliveries of a receiver.
+/// Maximum number of waiting deliveries of a receiver. The statement contains it as a literal.
 pub const MAX_WAITING_PER_RECEIVER: i64 = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +44,22 @@ pub struct NewDelivery {
     /// The receiver's id, unique within the account.
     pub receiver_id: i64,
     pub event_id: String,
+    /// The room of the event.
+    pub room_id: Option<String>,
+    /// The digest of its topic, of which only the newest delivery waits.
+    pub topic: Option<String>,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
     /// Time after which it is not sent.
     pub expires_at: Timestamp,
+}
+
+/// Which receivers get a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    All,
+    /// Only those that do not fail, and whose lane does not: the queue is half full.
+    Working,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,15 +77,15 @@ impl FromValue for DeliveryDetails {
 
 impl Store {
     /// Stores a message and its deliveries in one transaction. A delivery is omitted if its
-    /// receiver may not get messages, if it was stored before, or if the receiver already had
-    /// [`MAX_WAITING_PER_RECEIVER`] waiting ones.
+    /// receiver may not get messages or is not admitted, if it was stored before, or if the
+    /// receiver already had [`MAX_WAITING_PER_RECEIVER`] waiting ones.
     pub async fn enqueue(
         &self,
         message: &NewMessage,
         deliveries: &[NewDelivery],
+        admission: Admission,
         now: Timestamp,
     ) -> Result<StoredDeliveries, StoreError> {
-        let full_receivers = self.receivers_with_full_queue(deliveries).await?;
         // Ids are in the order of the receivers, so deliveries that are claimed together change
         // neighbouring rows.
         let mut sorted_deliveries: Vec<&NewDelivery> = deliveries.iter().collect();
@@ -89,20 +101,15 @@ impl Store {
         // In the same order everywhere, so that concurrent requests with the same keys do not
         // deadlock.
         new_rows.sort_by(|left, right| left.dedup_key.cmp(&right.dedup_key));
-        let accepted_rows: Vec<&NewRow<'_>> = new_rows
-            .iter()
-            .filter(|NewRow { delivery, .. }| {
-                !full_receivers.contains(&(delivery.account_id, delivery.receiver_id))
-            })
-            .collect();
         let mut change = Change::unaudited([]);
-        let (chunks, rest) = accepted_rows.as_chunks::<CHUNK_LEN>();
+        let (chunks, rest) = new_rows.as_chunks::<CHUNK_LEN>();
         for chunk in chunks {
-            change = change.and(insert_statement(&INSERT_CHUNK, message, chunk, now)?);
+            change = change.and(insert_statement(&INSERT_CHUNK, message, chunk, admission, now)?);
         }
         for row in rest.chunks(1) {
-            change = change.and(insert_statement(&INSERT_ONE, message, row, now)?);
+            change = change.and(insert_statement(&INSERT_ONE, message, row, admission, now)?);
         }
+        let id = message.id.as_str();
         let insert_message = sql!(
             r"
                 insert into messages (id, content, created_at)
@@ -110,9 +117,34 @@ impl Store {
                 where exists (select 1 from deliveries where message_id = $id)
                 on conflict (id) do nothing
             ",
-            [id = message.id.as_str(), content = message.content.as_str(), now]
+            [id, content = message.content.as_str(), now]
         );
-        let inserted_rows = self.write(change.and(insert_message)).await?;
+        let insert_lanes = sql!(
+            r"
+                insert into lanes (origin)
+                select distinct origin
+                from deliveries
+                where message_id = $id
+                on conflict (origin) do nothing
+            ",
+            [id]
+        );
+        // A lane that is due already is not locked, because other transactions would wait for it.
+        let wake_lanes = sql!(
+            r"
+                update lanes
+                set due_at = case when {lane_is_paused} then paused_until
+                    else cast($now as bigint) end
+                where origin in (select d.origin from deliveries d where d.message_id = $id)
+                  and (
+                      due_at is null
+                      or due_at > case when {lane_is_paused} then paused_until else $now end
+                  )
+            ",
+            [id, now]
+        );
+        let change = change.and(insert_message).and(insert_lanes).and(wake_lanes);
+        let inserted_rows = self.write(change).await?;
         let new_keys: Vec<Sha256Digest> = read_rows(inserted_rows.into_iter().flatten().collect())?;
         let new: HashSet<Sha256Digest> = new_keys.into_iter().collect();
         let mut omitted_keys = Vec::new();
@@ -143,34 +175,6 @@ impl Store {
         }
         Ok(stored_keys)
     }
-
-    /// Returns the accounts and ids of receivers that have [`MAX_WAITING_PER_RECEIVER`] waiting
-    /// deliveries, among those of the deliveries' accounts.
-    async fn receivers_with_full_queue(
-        &self,
-        deliveries: &[NewDelivery],
-    ) -> Result<HashSet<(i64, i64)>, StoreError> {
-        let accounts: HashSet<i64> =
-            deliveries.iter().map(|delivery| delivery.account_id).collect();
-        let accounts: Vec<i64> = accounts.into_iter().collect();
-        let mut full_receivers = HashSet::new();
-        for chunk in accounts.chunks(CHUNK_LEN) {
-            let select = list_sql!(
-                chunk,
-                r"
-                    select account_id, receiver_id
-                    from deliveries
-                    where finished_at is null
-                      and account_id in ({list})
-                    group by account_id, receiver_id
-                    having count(*) >= $max_waiting
-                ",
-                [max_waiting = MAX_WAITING_PER_RECEIVER]
-            );
-            full_receivers.extend(self.read_all::<(i64, i64)>(select).await?);
-        }
-        Ok(full_receivers)
-    }
 }
 
 static INSERT_ONE: LazyLock<String> = LazyLock::new(|| insert_sql(1));
@@ -178,20 +182,22 @@ static INSERT_ONE: LazyLock<String> = LazyLock::new(|| insert_sql(1));
 static INSERT_CHUNK: LazyLock<String> = LazyLock::new(|| insert_sql(CHUNK_LEN));
 
 /// The columns of a delivery that are parameters of its insert, with their types.
-const PARAMETERS: [(&str, &str); 7] = [
+const PARAMETERS: [(&str, &str); 9] = [
     ("id", "text"),
     ("dedup_key", "text"),
     ("account_id", "bigint"),
     ("receiver_id", "bigint"),
     ("event_id", "text"),
+    ("room_id", "text"),
+    ("topic", "text"),
     ("details", "text"),
     ("expires_at", "bigint"),
 ];
 
-/// Returns the SQL that inserts `count` deliveries. The first two parameters are the message and
-/// the time; those of the deliveries follow.
+/// Returns the SQL that inserts `count` deliveries. The first three parameters are the message, the
+/// time and the admission; those of the deliveries follow.
 fn insert_sql(count: usize) -> String {
-    let mut number = 2;
+    let mut number = 3;
     let mut row = || {
         let casts = PARAMETERS.map(|(_, kind)| {
             number += 1;
@@ -208,20 +214,33 @@ const INSERT_NEW: &str = numbered_sql!(
     0,
     r"
         insert into deliveries (
-            id, dedup_key, account_id, receiver_id, origin, message_id, event_id, details,
-            created_at, expires_at, due_at
+            id, dedup_key, account_id, receiver_id, protocol, origin, message_id, event_id, room_id,
+            topic, details, created_at, expires_at
         )
         select
-            n.id, n.dedup_key, n.account_id, n.receiver_id, r.origin, cast($message as text),
-            n.event_id, n.details, cast($now as bigint), n.expires_at, cast($now as bigint)
+            n.id, n.dedup_key, n.account_id, n.receiver_id, r.protocol, r.origin,
+            cast($message as text), n.event_id, n.room_id, n.topic, n.details,
+            cast($now as bigint), n.expires_at
         from new n
         join receivers r on r.account_id = n.account_id and r.id = n.receiver_id
         where {is_live}
+          and r.waiting < 100
+          and (
+              cast($admits_all as bigint) = 1
+              or (
+                  r.failures = 0
+                  and not exists (
+                      select 1
+                      from lanes l
+                      where l.origin = r.origin and l.failures > 0
+                  )
+              )
+          )
         order by n.dedup_key
         on conflict (dedup_key) do nothing
         returning dedup_key
     ",
-    [message, now],
+    [message, now, admits_all],
     {}
 );
 
@@ -234,10 +253,12 @@ struct NewRow<'a> {
 fn insert_statement(
     sql: &'static str,
     message: &NewMessage,
-    rows: &[&NewRow<'_>],
+    rows: &[NewRow<'_>],
+    admission: Admission,
     now: Timestamp,
 ) -> Result<Statement, StoreError> {
-    let mut values = values![message = message.id.as_str(), now = now];
+    let admits_all = i64::from(admission == Admission::All);
+    let mut values = values![message = message.id.as_str(), now = now, admits_all = admits_all];
     for NewRow { id, dedup_key, delivery } in rows {
         values.extend(values![
             id = id.as_str(),
@@ -245,6 +266,8 @@ fn insert_statement(
             account_id = delivery.account_id,
             receiver_id = delivery.receiver_id,
             event_id = delivery.event_id.as_str(),
+            room_id = delivery.room_id.as_deref(),
+            topic = delivery.topic.as_deref(),
             details = to_json(&delivery.details)?,
             expires_at = delivery.expires_at
         ]);

@@ -38,6 +38,10 @@ pub struct Receiver {
     pub denied_since: Option<Timestamp>,
     /// The number of 401 and 403 responses since the last delivered message.
     pub denied_count: i64,
+    /// Number of failed attempts since the last delivered message.
+    pub failures: i64,
+    /// True if the last attempt delivered its message.
+    pub is_proven: bool,
 }
 
 impl Receiver {
@@ -64,6 +68,8 @@ impl Receiver {
             failure: row.take()?,
             denied_since: row.take()?,
             denied_count: row.take()?,
+            failures: row.take()?,
+            is_proven: row.take::<i64>()? != 0,
         })
     }
 }
@@ -149,24 +155,5 @@ impl Store {
             receivers.extend(read_known_rows::<Receiver>(self.engine.read(select).await?));
         }
         Ok(receivers)
-    }
-
-    /// Returns whether a message to `origin` was delivered after `since`.
-    pub async fn has_success_since(
-        &self,
-        origin: &str,
-        since: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let select = sql!(
-            r"
-                select 1
-                from receivers
-                where origin = $origin
-                  and succeeded_at > $since
-                limit 1
-            ",
-            [origin, since]
-        );
-        Ok(!self.engine.read(select).await?.is_empty())
     }
 }

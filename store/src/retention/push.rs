@@ -93,23 +93,21 @@ impl Store {
     }
 }
 
-/// Returns the statement that makes one batch of deliveries due that were accepted, or wait for a
-/// retry, by a clock that was ahead.
+/// Returns the statement that makes one batch of receivers due that became due, or were paused, by
+/// a clock that was ahead.
 pub(super) fn correct_due_times_statement(now: Timestamp) -> Statement {
     sql!(
         r"
-            update deliveries
-            set due_at = $now
-            where id in (
-                select id
-                from deliveries
-                where finished_at is null
-                  and due_at > $now
-                  and (attempts = 0 or due_at > $now + 90000)
-                order by id
+            update receivers
+            set due_at = $now, paused_until = 0
+            where (account_id, id) in (
+                select account_id, id
+                from receivers
+                where due_at > $now
+                  and claim is null
+                  and (failures = 0 or due_at > $now + 90000)
                 limit 1000
             )
-              and finished_at is null
             returning id
         ",
         [now]
@@ -154,9 +152,9 @@ pub(super) fn delete_messages_statement() -> Statement {
     )
 }
 
-/// Returns the statement that deletes one batch of the lanes that were not paused at `now` and have
-/// no waiting deliveries.
-pub(super) fn delete_lanes_statement(now: Timestamp) -> Statement {
+/// Returns the statement that deletes one batch of the lanes without waiting deliveries that have no
+/// success after `before`, and are not paused at `now`.
+pub(super) fn delete_lanes_statement(before: Timestamp, now: Timestamp) -> Statement {
     sql!(
         r"
             delete from lanes
@@ -164,6 +162,8 @@ pub(super) fn delete_lanes_statement(now: Timestamp) -> Statement {
                 select l.origin
                 from lanes l
                 where l.paused_until < $now
+                  and coalesce(l.succeeded_at, 0) < $before
+                  and l.due_at is null
                   and not exists (
                       select 1
                       from deliveries d
@@ -174,6 +174,6 @@ pub(super) fn delete_lanes_statement(now: Timestamp) -> Statement {
             )
             returning origin
         ",
-        [now]
+        [before, now]
     )
 }

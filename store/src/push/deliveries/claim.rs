@@ -1,4 +1,5 @@
-//! Claims: a node takes the due deliveries of a lane for the time of a lease.
+//! Claims: a node takes due receivers of a lane for the time of a lease, and sends each its next
+//! message.
 
 use std::time::Duration;
 
@@ -7,17 +8,16 @@ use jiff::Timestamp;
 
 use crate::engine::{FromRow, Row, Statement, read_known_rows, sql};
 use crate::error::StoreError;
-use crate::push::lanes::lock_lane_statement;
 use crate::push::receivers::Receiver;
 use crate::store::event_source::id_time;
 use crate::store::{Change, Store};
 
-/// Identifies a claimed delivery, its receiver and its message.
+/// Identifies a delivery to a claimed receiver, and its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryKey {
     /// The id of the delivery, which begins with the time at which it was stored.
     pub id: String,
-    /// The random string of the claim. Results are stored only while the delivery has it.
+    /// The random string of the claim. Results are stored only while the receiver has it.
     pub claim: String,
     pub account_id: i64,
     /// The receiver's id, unique within the account.
@@ -32,6 +32,8 @@ pub struct ClaimedDelivery {
     pub key: DeliveryKey,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
+    /// The digest of its topic.
+    pub topic: Option<String>,
     /// Time at which it was stored, to the millisecond.
     pub created_at: Timestamp,
     /// Time after which it is not sent.
@@ -46,6 +48,7 @@ impl FromRow for ClaimedDelivery {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let (id, claim, message_id): (String, _, _) = (row.take()?, row.take()?, row.take()?);
         let details = row.take()?;
+        let topic = row.take()?;
         let created_second = row.take()?;
         let expires_at = row.take()?;
         let attempts = row.take()?;
@@ -55,7 +58,7 @@ impl FromRow for ClaimedDelivery {
         let account_id = receiver.account_id;
         let receiver_id = receiver.id;
         let key = DeliveryKey { id, claim, account_id, receiver_id, message_id };
-        Ok(Self { key, details, created_at, expires_at, attempts, content, receiver })
+        Ok(Self { key, details, topic, created_at, expires_at, attempts, content, receiver })
     }
 }
 
@@ -63,96 +66,77 @@ impl Store {
     /// Time for which a claim lasts, by the clock of the database.
     pub const LEASE: Duration = Duration::from_secs(30);
 
-    /// Returns the origins of at most `limit` lanes that are not paused and have a due delivery
-    /// that no node has claimed, the longest due first.
-    pub async fn due_origins(&self, now: Timestamp, limit: i64) -> Result<Vec<String>, StoreError> {
-        // The recursion finds the next origin in the index, instead of reading all deliveries.
-        self.read_all(sql!(
-            r"
-                with recursive origins (origin) as (
-                    select min(origin)
-                    from deliveries
-                    where finished_at is null
-                    union all
-                    select (
-                        select min(deliveries.origin)
-                        from deliveries
-                        where deliveries.finished_at is null
-                          and deliveries.origin > origins.origin
-                    )
-                    from origins
-                    where origins.origin is not null
-                )
-                select origin
-                from (
-                    select origins.origin, (
-                        select due_at
-                        from deliveries
-                        where deliveries.origin = origins.origin
-                          and finished_at is null
-                          and due_at <= $now
-                          and {is_unleased}
-                        order by due_at
-                        limit 1
-                    ) as due_since
-                    from origins
-                    where not exists (
-                        select 1
-                        from lanes
-                        where lanes.origin = origins.origin
-                          and {is_paused}
-                    )
-                ) as due_lanes
-                where due_since is not null
-                order by due_since, origin
-                limit $limit
-            ",
-            [now, limit]
-        ))
-        .await
-    }
-
-    /// Claims at most `limit` due deliveries of a lane, unless it is paused. `claim` is a new
-    /// random string. Of the claimed deliveries, those whose receiver may not get messages are
-    /// removed, and those that have expired are finished, if there was an attempt or the lane
-    /// fails; the others are returned in the order in which they were due.
+    /// Claims at most `limit` due receivers of a lane, unless it is paused: first proven ones, then
+    /// at most `max_unproven` others, the longest due first. `claim` is a new random string. The
+    /// deliveries to claimed receivers that may not get messages are removed, and those that have
+    /// expired are finished, if there was an attempt or the receiver or the lane fails. Of the others,
+    /// the next delivery to each receiver is returned: the one with the fewest attempts, so that a message which fails
+    /// does not hold up the others.
     pub async fn claim_deliveries(
         &self,
         origin: &str,
         claim: &str,
-        limit: i64,
+        limit: usize,
+        max_unproven: usize,
         now: Timestamp,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let max_unproven = i64::try_from(max_unproven).unwrap_or(i64::MAX);
+        let lease = Self::LEASE.as_secs().cast_signed();
+        // Claims of a lane run one after the other, so each finds receivers that the previous one
+        // has left.
+        let lock_lane = sql!("update lanes set origin = origin where origin = $origin", [origin]);
         // Rows are locked in the order of their ids, as in `record_attempts`, to avoid deadlocks.
         let update = sql!(
             r"
-                update deliveries
-                set claim = $claim, lease_until = unixepoch() + $lease
+                update receivers
+                set claim = $claim, lease_until = unixepoch() + $lease, due_at = $now + $lease
                 from (
-                    select due.id
+                    select due.account_id, due.id
                     from (
-                        select id
-                        from deliveries
-                        where origin = $origin
-                          and finished_at is null
-                          and due_at <= $now
-                          and {is_unleased}
-                        order by due_at, id
+                        select *
+                        from (
+                            select *
+                            from (
+                                select account_id, id, is_proven, due_at
+                                from receivers
+                                where origin = $origin
+                                  and is_proven = 1
+                                  and due_at <= $now
+                                  and {is_unleased}
+                                order by due_at, account_id, id
+                                limit $limit
+                            ) as proven
+                            union all
+                            select *
+                            from (
+                                select account_id, id, is_proven, due_at
+                                from receivers
+                                where origin = $origin
+                                  and is_proven = 0
+                                  and due_at <= $now
+                                  and {is_unleased}
+                                order by due_at, account_id, id
+                                limit $max_unproven
+                            ) as others
+                        ) as candidates
+                        order by is_proven desc, due_at, account_id, id
                         limit $limit
                     ) as due
-                    order by due.id
-                ) as candidates
-                where deliveries.id = candidates.id
-                  and deliveries.finished_at is null
+                    order by due.account_id, due.id
+                ) as chosen
+                where receivers.account_id = chosen.account_id
+                  and receivers.id = chosen.id
+                  and receivers.due_at <= $now
                   and {is_unleased}
                   and not exists (
                       select 1
                       from lanes
                       where lanes.origin = $origin
-                        and {is_paused}
+                        and {lane_is_paused}
                   )
             ",
-            [origin, claim, limit, now, lease = Self::LEASE.as_secs().cast_signed()]
+            [origin, claim, limit, max_unproven, now, lease]
         );
         let remove = sql!(
             // An earlier attempt's error is not the reason.
@@ -162,16 +146,13 @@ impl Store {
                     error = null,
                     outcome = 'removed',
                     finished_at = $now,
-                    message_id = null,
-                    claim = null,
-                    lease_until = null
-                where claim = $claim
-                  and not exists (
-                      select 1
+                    message_id = null
+                where finished_at is null
+                  and (account_id, receiver_id) in (
+                      select r.account_id, r.id
                       from receivers r
-                      where r.account_id = deliveries.account_id
-                        and r.id = deliveries.receiver_id
-                        and {is_live}
+                      where r.claim = $claim
+                        and not ({is_live})
                   )
             ",
             [claim, now]
@@ -179,80 +160,112 @@ impl Store {
         let expire = sql!(
             r"
                 update deliveries
-                set outcome = 'expired',
-                    finished_at = $now,
-                    message_id = null,
-                    claim = null,
-                    lease_until = null
-                where claim = $claim
+                set outcome = 'expired', finished_at = $now, message_id = null
+                where finished_at is null
                   and expires_at <= $now
-                  and (
-                      deliveries.attempts > 0
-                        or exists (
-                            select 1
-                            from lanes
-                            where lanes.origin = $origin
-                              and lanes.failures > 0
-                        )
+                  and (account_id, receiver_id) in (
+                      select r.account_id, r.id
+                      from receivers r
+                      where r.claim = $claim
                   )
+                  and {has_failed}
             ",
-            [claim, origin, now]
+            [claim, now]
+        );
+        let release_empty = sql!(
+            r"
+                update receivers
+                set claim = null, lease_until = null
+                where claim = $claim
+                  and waiting = 0
+            ",
+            [claim]
         );
         let select = sql!(
             r"
-                select d.id, d.claim, d.message_id, d.details, d.created_at, d.expires_at,
-                    d.attempts, m.content, {receiver_columns}
-                from deliveries d
-                join receivers r on r.account_id = d.account_id
-                  and r.id = d.receiver_id
+                select d.id, r.claim, d.message_id, d.details, d.topic, d.created_at,
+                    d.expires_at, d.attempts, m.content, {receiver_columns}
+                from receivers r
+                join deliveries d on d.id = (
+                    select n.id
+                    from deliveries n
+                    where n.account_id = r.account_id
+                      and n.receiver_id = r.id
+                      and n.finished_at is null
+                    order by n.attempts, n.id
+                    limit 1
+                )
                 join messages m on m.id = d.message_id
-                where d.claim = $claim
-                order by d.due_at, d.id
+                where r.claim = $claim
             ",
             [claim]
         );
-        // Claims of a lane run one after the other, so each finds deliveries that the previous one
-        // has left.
-        let statements = [lock_lane_statement(origin), update, remove, expire, select];
-        let [.., claimed_rows]: [_; 5] = self.write_rows(Change::unaudited(statements)).await?;
+        let statements = [lock_lane, update, remove, expire, release_empty, select];
+        let [.., claimed_rows]: [_; 6] = self.write_rows(Change::unaudited(statements)).await?;
         Ok(read_known_rows(claimed_rows))
     }
 
-    /// Releases the deliveries of a claim that have no result yet, so that they can be claimed
+    /// Releases the receivers of a claim that have no result yet, so that they can be claimed
     /// immediately.
-    pub async fn release_claim(&self, claim: &str) -> Result<(), StoreError> {
+    pub async fn release_claim(&self, claim: &str, now: Timestamp) -> Result<(), StoreError> {
         let update = sql!(
-            "update deliveries set claim = null, lease_until = null where claim = $claim",
-            [claim]
+            r"
+                update receivers
+                set claim = null,
+                    lease_until = null,
+                    due_at = case when waiting > 0 then cast($now as bigint) end
+                where claim = $claim
+            ",
+            [claim, now]
         );
         self.write(Change::unaudited(update)).await.map(drop)
     }
 
     /// Releases all claims. Only for a server that starts and is the only node.
-    pub async fn release_all_claims(&self) -> Result<(), StoreError> {
-        let update = sql!(
+    pub async fn release_all_claims(&self, now: Timestamp) -> Result<(), StoreError> {
+        let release = sql!(
             r"
-                update deliveries
-                set claim = null, lease_until = null
+                update receivers
+                set claim = null,
+                    lease_until = null,
+                    due_at = case when waiting > 0 then cast($now as bigint) end
                 where claim is not null
-            "
+            ",
+            [now]
         );
-        self.write(Change::unaudited(update)).await.map(drop)
+        self.write(Change::unaudited([release, wake_lanes_statement(now)])).await.map(drop)
     }
 }
 
+/// Returns the statement that makes lanes due whose receivers are due. A lane that a node leaves
+/// while another one accepts a message may not see it.
+pub(crate) fn wake_lanes_statement(now: Timestamp) -> Statement {
+    sql!(
+        r"
+            update lanes
+            set due_at = $now
+            where (due_at is null or due_at > $now)
+              and not {lane_is_paused}
+              and exists (
+                  select 1
+                  from receivers
+                  where receivers.origin = lanes.origin
+                    and receivers.is_proven in (0, 1)
+                    and receivers.due_at <= $now
+              )
+        ",
+        [now]
+    )
+}
+
 /// Returns the statement that finishes one batch of the deliveries that expired before
-/// `expired_before` and that no node has claimed, if there was an attempt or their lane fails.
-/// Those of a paused lane would otherwise wait until the pause ends.
+/// `expired_before`, if there was an attempt or their receiver or lane fails. Those of a pause would
+/// otherwise wait until it ends.
 pub(crate) fn expire_statement(expired_before: Timestamp, now: Timestamp) -> Statement {
     sql!(
         r"
             update deliveries
-            set outcome = 'expired',
-                finished_at = $now,
-                message_id = null,
-                claim = null,
-                lease_until = null
+            set outcome = 'expired', finished_at = $now, message_id = null
             from (
                 select expired.id
                 from (
@@ -260,16 +273,7 @@ pub(crate) fn expire_statement(expired_before: Timestamp, now: Timestamp) -> Sta
                     from deliveries
                     where finished_at is null
                       and expires_at <= $expired_before
-                      and {is_unleased}
-                      and (
-                          deliveries.attempts > 0
-                            or exists (
-                                select 1
-                                from lanes
-                                where lanes.origin = deliveries.origin
-                                  and lanes.failures > 0
-                            )
-                      )
+                      and {has_failed}
                     order by expires_at, id
                     limit 1000
                 ) as expired
@@ -277,7 +281,6 @@ pub(crate) fn expire_statement(expired_before: Timestamp, now: Timestamp) -> Sta
             ) as candidates
             where deliveries.id = candidates.id
               and deliveries.finished_at is null
-              and {is_unleased}
             returning deliveries.id
         ",
         [expired_before, now]

@@ -11,46 +11,45 @@ use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::store::{Change, Store};
 
+/// What an attempt says about its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryResult {
-    /// The delivery has finished, and no further attempt follows.
-    Finished(DeliveryOutcome),
-    /// The attempt failed, and the next one is at the given time.
-    Retry(Timestamp),
-    /// The attempt was denied (401 or 403), and the next one is at the given time.
-    Denied(Timestamp),
+pub enum ReceiverResult {
+    /// It got the message.
+    Success,
+    /// The attempt failed, and the receiver pauses until the given time.
+    Failure { paused_until: Timestamp, is_denial: bool },
+    /// Nothing: the next attempt is at the given time.
+    Unknown { due_at: Timestamp },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptRecord {
     pub key: DeliveryKey,
-    pub result: DeliveryResult,
+    /// `None` if an attempt follows.
+    pub outcome: Option<DeliveryOutcome>,
+    pub receiver: ReceiverResult,
     /// The HTTP status of the response, if there was one.
     pub status: Option<u16>,
     pub error: Option<AttemptError>,
 }
 
 impl Store {
-    /// Stores the results of attempts in the deliveries and in their receivers. A result has no
-    /// effect if it was stored before, if the claim was released, or if another node has
-    /// claimed the delivery after the end of the lease. Messages without waiting deliveries are
-    /// deleted.
+    /// Stores the results of attempts in the deliveries and in their receivers, and releases the
+    /// receivers. A result has no effect if it was stored before, if the claim was released, or if
+    /// another node has claimed the receiver after the end of the lease. Messages without waiting
+    /// deliveries are deleted.
     pub async fn record_attempts(
         &self,
         attempts: &[AttemptRecord],
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        // In the order in which a claim locks receivers, to avoid deadlocks.
         let mut sorted_attempts: Vec<&AttemptRecord> = attempts.iter().collect();
-        // Receivers are locked before deliveries, each in the order of their keys, to avoid
-        // deadlocks.
         sorted_attempts.sort_by_key(|attempt| (attempt.key.account_id, attempt.key.receiver_id));
         let mut change = Change::unaudited([]);
         for attempt in &sorted_attempts {
-            change = change.and(receiver_statement(attempt, now));
-        }
-        sorted_attempts.sort_by(|left, right| left.key.id.cmp(&right.key.id));
-        for attempt in &sorted_attempts {
-            change = change.and(delivery_statement(attempt, now));
+            change =
+                change.and(delivery_statement(attempt, now)).and(receiver_statement(attempt, now));
         }
         let messages: BTreeSet<&str> =
             attempts.iter().map(|attempt| attempt.key.message_id.as_str()).collect();
@@ -68,76 +67,104 @@ impl Store {
     }
 }
 
-/// Returns the statement that stores the time of an attempt, and its error, in the receiver.
-fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
-    let AttemptRecord { key, error, .. } = attempt;
-    let id = key.id.as_str();
-    let claim = key.claim.as_str();
-    let account = key.account_id;
-    let receiver = key.receiver_id;
-    if attempt.result == DeliveryResult::Finished(DeliveryOutcome::Delivered) {
-        return sql!(
-            r"
-                update receivers
-                set succeeded_at = $now, denied_since = null, denied_count = 0
-                where account_id = $account
-                  and id = $receiver
-                  and exists (select 1 from deliveries where id = $id and claim = $claim)
-            ",
-            [account, receiver, id, claim, now]
-        );
-    }
-    let denials = i64::from(matches!(attempt.result, DeliveryResult::Denied(_)));
+/// Returns the statement that stores the result of a delivery.
+fn delivery_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
+    let DeliveryKey { id, claim, account_id, receiver_id, .. } = &attempt.key;
     sql!(
         r"
-            update receivers
-            set failed_at = $now, failure = $error, denied_count = denied_count + $denials,
-                denied_since = case when $denials = 0 then denied_since else
-                coalesce(denied_since, $now) end
-            where account_id = $account
-              and id = $receiver
-              and exists (select 1 from deliveries where id = $id and claim = $claim)
+            update deliveries
+            set outcome = $outcome,
+                finished_at = case when $outcome is null then null else cast($now as bigint) end,
+                message_id = case when $outcome is null then message_id end,
+                attempts = attempts + 1,
+                status = $status,
+                error = $error
+            where id = $id
+              and finished_at is null
+              and exists (
+                  select 1
+                  from receivers
+                  where receivers.account_id = $account
+                    and receivers.id = $receiver
+                    and receivers.claim = $claim
+              )
         ",
-        [account, receiver, id, claim, error = error.clone(), denials, now]
+        [
+            id = id.as_str(),
+            claim = claim.as_str(),
+            account = *account_id,
+            receiver = *receiver_id,
+            outcome = attempt.outcome,
+            status = attempt.status.map(i64::from),
+            error = attempt.error.clone(),
+            now
+        ]
     )
 }
 
-/// Returns the statement that stores the result of a delivery.
-fn delivery_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
-    let id = attempt.key.id.as_str();
-    let claim = attempt.key.claim.as_str();
-    let status = attempt.status.map(i64::from);
-    let error = attempt.error.clone();
-    match attempt.result {
-        DeliveryResult::Finished(outcome) => sql!(
+/// Returns the statement that stores the result of an attempt in its receiver and releases it. The
+/// delivery has ended before, so the receiver is due only if others wait.
+fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
+    let DeliveryKey { claim, account_id: account, receiver_id: receiver, .. } = &attempt.key;
+    let (account, receiver, claim) = (*account, *receiver, claim.as_str());
+    match attempt.receiver {
+        ReceiverResult::Success => sql!(
             r"
-                update deliveries
-                set outcome = $outcome,
-                    finished_at = $now,
-                    attempts = attempts + 1,
-                    status = $status,
-                    error = $error,
-                    message_id = null,
+                update receivers
+                set succeeded_at = $now,
+                    denied_since = null,
+                    denied_count = 0,
+                    failures = 0,
+                    is_proven = 1,
+                    paused_until = 0,
+                    due_at = case when waiting > 0 then cast($now as bigint) end,
                     claim = null,
                     lease_until = null
-                where id = $id
+                where account_id = $account
+                  and id = $receiver
                   and claim = $claim
             ",
-            [id, claim, outcome, status, error, now]
+            [account, receiver, claim, now]
         ),
-        DeliveryResult::Retry(due_at) | DeliveryResult::Denied(due_at) => sql!(
+        ReceiverResult::Failure { paused_until, is_denial } => sql!(
             r"
-                update deliveries
-                set due_at = $due_at,
-                    attempts = attempts + 1,
-                    status = $status,
-                    error = $error,
+                update receivers
+                set failed_at = $now,
+                    failure = $error,
+                    denied_since = case when $denials = 0 then denied_since
+                        else coalesce(denied_since, $now) end,
+                    denied_count = denied_count + $denials,
+                    failures = failures + 1,
+                    is_proven = 0,
+                    paused_until = $paused_until,
+                    due_at = case when waiting > 0 then cast($paused_until as bigint) end,
                     claim = null,
                     lease_until = null
-                where id = $id
+                where account_id = $account
+                  and id = $receiver
                   and claim = $claim
             ",
-            [id, claim, due_at, status, error]
+            [
+                account,
+                receiver,
+                claim,
+                error = attempt.error.clone(),
+                denials = i64::from(is_denial),
+                paused_until,
+                now
+            ]
+        ),
+        ReceiverResult::Unknown { due_at } => sql!(
+            r"
+                update receivers
+                set due_at = case when waiting > 0 then cast($due_at as bigint) end,
+                    claim = null,
+                    lease_until = null
+                where account_id = $account
+                  and id = $receiver
+                  and claim = $claim
+            ",
+            [account, receiver, claim, due_at]
         ),
     }
 }

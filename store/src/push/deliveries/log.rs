@@ -1,5 +1,7 @@
 //! The delivery log of an account, and the state of the queue.
 
+use std::collections::BTreeMap;
+
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::DeliveryDetails;
 use jiff::Timestamp;
@@ -56,8 +58,9 @@ pub struct LoggedDelivery {
     pub created_at: Timestamp,
     /// Time after which it is not sent.
     pub expires_at: Timestamp,
-    /// The time at which the next attempt is due, after the pause of its lane, or the last one was.
-    pub due_at: Timestamp,
+    /// The time at which its receiver gets the next message, after the pauses of the receiver and
+    /// its lane; `None` if it has finished.
+    pub due_at: Option<Timestamp>,
     pub attempts: i64,
     /// The outcome; `None` while it waits.
     pub outcome: Option<DeliveryOutcome>,
@@ -73,11 +76,15 @@ from_row!(
     outcome, status, error, finished_at
 );
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The state of the queue at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueueStatus {
     pub waiting: u64,
     /// Time at which the oldest of them was stored.
     pub oldest_at: Option<Timestamp>,
+    /// The number of deliveries of a protocol that wait (`waiting`), were ever accepted
+    /// (`accepted`), or have ended with an outcome. The accepted ones are the sum of the others.
+    pub totals: BTreeMap<(String, String), u64>,
 }
 
 impl Store {
@@ -91,14 +98,17 @@ impl Store {
     ) -> Result<Vec<LoggedDelivery>, StoreError> {
         self.read_all(sql!(
             r"
-                select receiver_id, event_id, details, created_at, expires_at, coalesce(
-                    (
-                        select paused_until
-                        from lanes
-                        where origin = deliveries.origin
-                          and finished_at is null
-                          and paused_until between due_at and due_at + 90000
-                    ), due_at
+                select receiver_id, event_id, details, created_at, expires_at, (
+                    select case
+                        when l.paused_until > r.due_at and l.paused_until <= r.due_at + 90000
+                            then l.paused_until
+                        when r.claim is not null then deliveries.created_at
+                        else r.due_at end
+                    from receivers r
+                    join lanes l on l.origin = r.origin
+                    where r.account_id = deliveries.account_id
+                      and r.id = deliveries.receiver_id
+                      and deliveries.finished_at is null
                 ), attempts, outcome, status, error, finished_at
                 from deliveries
                 where account_id = $account
@@ -111,14 +121,34 @@ impl Store {
         .await
     }
 
-    /// Returns the number of waiting deliveries, and when the oldest was stored.
     pub async fn queue_status(&self) -> Result<QueueStatus, StoreError> {
-        // Ids begin with the time, and are in the index of waiting deliveries.
-        let select = sql!("select count(*), min(id) from deliveries where finished_at is null");
-        let (waiting, oldest): (i64, Option<String>) =
-            self.read_one(select).await?.unwrap_or_default();
-        let waiting = u64::try_from(waiting).unwrap_or_default();
-        Ok(QueueStatus { waiting, oldest_at: oldest.as_deref().and_then(id_time) })
+        // One statement, so that the numbers belong together. Ids begin with the time, and are in
+        // the index of waiting deliveries.
+        let rows: Vec<(String, String, i64, Option<String>)> = self
+            .read_all(sql!(
+                r"
+                    select protocol, event, cast(sum(number) as bigint), cast(null as text)
+                    from delivery_totals
+                    group by protocol, event
+                    union all
+                    select protocol, 'waiting', count(*), min(id)
+                    from deliveries
+                    where finished_at is null
+                    group by protocol
+                "
+            ))
+            .await?;
+        let mut status = QueueStatus::default();
+        for (protocol, event, number, oldest_id) in rows {
+            let number = u64::try_from(number).unwrap_or_default();
+            if let Some(oldest_id) = oldest_id {
+                let ages = status.oldest_at.into_iter().chain(id_time(&oldest_id));
+                status.oldest_at = ages.min();
+                status.waiting += number;
+            }
+            status.totals.insert((protocol, event), number);
+        }
+        Ok(status)
     }
 
     /// Returns the origins with at least `min_waiting` waiting deliveries, in order, and the numbers

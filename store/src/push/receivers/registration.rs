@@ -25,7 +25,7 @@ pub enum SetReceiverOutcome {
 
 impl Store {
     /// Registers a receiver. It replaces the account's receiver with the same app id and push key,
-    /// whose waiting deliveries are removed when they are due. Beyond [`MAX_RECEIVERS`], the least
+    /// whose waiting deliveries are removed. Beyond [`MAX_RECEIVERS`], the least
     /// recently successful one is deleted, with an event of the kind [`AuditKind::ReceiverRemove`].
     /// `events` are stored only if the receiver is added.
     pub async fn set_receiver(
@@ -176,8 +176,8 @@ impl Store {
         self.update(Change::unaudited(update)).await
     }
 
-    /// Deletes a receiver. Its waiting deliveries are removed when they are due. Returns `NotFound`
-    /// if it does not exist.
+    /// Deletes a receiver and removes its waiting deliveries. Returns `NotFound` if it does not
+    /// exist.
     pub async fn delete_receiver(
         &self,
         events: &NewAuditEvents,
@@ -280,7 +280,14 @@ fn replace_statement(receiver: &Receiver) -> Result<Statement, StoreError> {
                 failed_at = null,
                 failure = null,
                 denied_since = null,
-                denied_count = 0
+                denied_count = 0,
+                failures = 0,
+                is_proven = 0,
+                paused_until = 0,
+                waiting = 0,
+                due_at = null,
+                claim = null,
+                lease_until = null
             where app_id = $app_id
               and push_key = $push_key
               and account_id = $account_id
