@@ -18,8 +18,11 @@ const MAX_WINDOW: f64 = 1024.0;
 const MAX_WINDOW_HTTP1: f64 = 128.0;
 /// The same for an origin that has not accepted a message yet.
 const MAX_WINDOW_UNPROVEN: f64 = 8.0;
-/// The number of messages in flight that a slow or overloaded origin keeps.
-const MIN_IN_FLIGHT: f64 = 4.0;
+/// The window after the first message that an origin accepts in time: more than an account has
+/// receivers, so that those of one account cannot occupy it.
+const PROVEN_WINDOW: f64 = 32.0;
+/// The window that a slow or overloaded origin keeps.
+const MIN_WINDOW: f64 = 4.0;
 /// Duration of an answer from which an origin is slow.
 const SLOW_ANSWER: Duration = Duration::from_secs(1);
 /// An answer is also slow if it takes twice as long as the fastest one, and this much longer.
@@ -89,7 +92,7 @@ pub struct Lane {
 
 impl Lane {
     pub fn new(record: LaneRecord) -> Self {
-        let min = if record.succeeded_at.is_some() { MIN_IN_FLIGHT } else { 1.0 };
+        let min = if record.succeeded_at.is_some() { MIN_WINDOW } else { 1.0 };
         let window = i32::try_from(record.max_in_flight).unwrap_or(i32::MAX);
         Self {
             record,
@@ -177,13 +180,18 @@ impl Lane {
         let slowdown = self.fastest_answer.saturating_mul(2).saturating_add(SLOWDOWN);
         self.fastest_answer = self.fastest_answer.min(answer.duration);
         if answer.duration > slowdown.min(SLOW_ANSWER) {
+            self.window = self.window.max(MIN_WINDOW);
             self.reduce(0.75, answer, now);
-        } else if answer.in_flight * 2 >= self.max_in_flight() {
+            return;
+        }
+        if answer.in_flight * 2 >= self.max_in_flight() {
             let growth = if self.window < self.known_limit { 1.0 } else { 1.0 / self.window };
             let max = if answer.is_http1 { MAX_WINDOW_HTTP1 } else { MAX_WINDOW };
             self.window = (self.window + growth).min(max);
         }
-        self.window = self.window.max(MIN_IN_FLIGHT);
+        if self.known_limit >= MAX_WINDOW {
+            self.window = self.window.max(PROVEN_WINDOW);
+        }
     }
 
     /// Records that a receiver fails. Returns whether the origin is to blame. The failures of
@@ -220,7 +228,7 @@ impl Lane {
     /// Reduces the window, once for the messages that were in flight together.
     fn reduce(&mut self, factor: f64, answer: &Answer, now: Timestamp) {
         if answer.started_at > self.reduced_at {
-            self.window = (self.window * factor).max(MIN_IN_FLIGHT.min(self.window));
+            self.window = (self.window * factor).max(MIN_WINDOW.min(self.window));
             self.known_limit = self.window;
             self.reduced_at = now;
         }
@@ -232,5 +240,7 @@ fn floor(window: f64) -> usize {
     window as usize
 }
 
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;

@@ -49,8 +49,6 @@ fn parse_duration(text: &str) -> Result<Duration, &'static str> {
 struct TestState {
     /// The line of the delivery log; `None` if it was deleted with the account.
     delivery: Option<LoggedDelivery>,
-    /// The end of the pause, if the receiver's lane is paused.
-    paused_until: Option<Timestamp>,
 }
 
 impl SendTest {
@@ -71,24 +69,20 @@ impl SendTest {
         }
         let mut tests = Vec::new();
         for row in &receivers {
-            let paused_until = find_pause(store, row).await?;
             let event_id = match find_refusal(row, &sealing_key) {
                 Some(reason) => Err(reason),
                 None => enqueue_test(store, &sealing_key, &row.receiver, "Test", TEST_BODY, now)
                     .await?
                     .ok_or("too many messages wait for it; belfry push log shows them"),
             };
-            tests.push((row, paused_until, event_id));
+            tests.push((row, event_id));
         }
         let deadline = now.checked_add(self.wait).unwrap_or(Timestamp::MAX);
         let mut undelivered_count = 0;
-        for (row, paused_until, event_id) in tests {
+        for (row, event_id) in tests {
             let (is_delivered, result) = match event_id {
                 Ok(event_id) => {
-                    // A pause that begins later may be caused by the test, which then has a result.
-                    let is_paused = paused_until.is_some_and(|until| until > deadline);
-                    let end = if is_paused { now } else { deadline };
-                    let test_state = wait_for_outcome(store, row, &event_id, end).await?;
+                    let test_state = wait_for_outcome(store, row, &event_id, deadline).await?;
                     (test_state.is_delivered(), test_state.describe(row, self.wait))
                 }
                 Err(reason) => (false, format!("not sent: {reason}")),
@@ -129,12 +123,6 @@ fn find_refusal(row: &ListedReceiver, sealing_key: &SealingKey) -> Option<&'stat
     }
 }
 
-/// Returns the end of the pause, if the receiver's lane is paused.
-async fn find_pause(store: &Store, row: &ListedReceiver) -> Result<Option<Timestamp>, StoreError> {
-    let lane = store.lane(&row.receiver.origin).await?;
-    Ok(lane.map(|lane| lane.paused_until).filter(|until| *until > SystemClock.now()))
-}
-
 /// Waits until a test has an outcome, or until there is no attempt before the deadline.
 async fn wait_for_outcome(
     store: &Store,
@@ -149,8 +137,7 @@ async fn wait_for_outcome(
             .as_ref()
             .is_some_and(|delivery| delivery.outcome.is_none() && delivery.due_at <= deadline);
         if !is_waiting || SystemClock.now() >= deadline {
-            let paused_until = find_pause(store, row).await?;
-            return Ok(TestState { delivery, paused_until });
+            return Ok(TestState { delivery });
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
@@ -187,18 +174,18 @@ impl TestState {
             Some(DeliveryOutcome::Dropped | DeliveryOutcome::Expired) => {
                 format!("not delivered: {}{advice}", error.unwrap_or("the test has expired"))
             }
-            None => match (error, self.paused_until) {
+            None => match (error, *due_at > SystemClock.now()) {
                 (Some(error), _) => {
                     let attempts = format_count(*attempts, "attempts");
                     format!(
                         "not delivered after {attempts}: {error}; next attempt at {due_at}{advice}"
                     )
                 }
-                (None, Some(until)) => format!(
-                    "not sent yet: earlier messages to this origin failed, next attempt at \
-                     {until}; belfry push list shows why"
+                (None, true) => format!(
+                    "not sent yet: earlier messages failed, next attempt at {due_at}; belfry push \
+                     list shows why"
                 ),
-                (None, None) => format!(
+                (None, false) => format!(
                     "no result within {}: an attempt may take 10 seconds, or no server sends \
                      messages: start belfry serve with this database and push.contact",
                     duration::format_seconds(wait)

@@ -132,7 +132,7 @@ async fn add_pusher(
         (Registration::Added(target), Some(token)) => {
             let ack_token = token.reveal().to_owned();
             let content = Message::Ack { app_id: pusher.app_id, ack_token };
-            let message = OutgoingMessage { content, source: "", ttl: ACK_LIFETIME };
+            let message = OutgoingMessage { content, source: "", ttl: ACK_LIFETIME, topic: None };
             if delivery.enqueue(&message, vec![target], now).await? == 0 {
                 return Err(EnqueueError::QueueFull.into());
             }

@@ -50,7 +50,7 @@ pub(crate) async fn notify_account(
         return Ok(Json(json!({ "accepted": 0 })));
     }
     let content = Message::Notification(request.message);
-    let message = OutgoingMessage { content, source: &service.id, ttl: request.ttl };
+    let message = OutgoingMessage { content, source: &service.id, ttl: request.ttl, topic: None };
     let accepted = delivery.enqueue(&message, targets, now).await?;
     Ok(Json(json!({ "accepted": accepted })))
 }

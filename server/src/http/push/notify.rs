@@ -46,7 +46,8 @@ pub(crate) async fn notify(
         .await?;
     // The slot is free for others while the database is slow.
     drop(slot);
-    let message = OutgoingMessage { content: Message::Event(message), source: &service.id, ttl };
+    let message =
+        OutgoingMessage { content: Message::Event(message), source: &service.id, ttl, topic: None };
     let accepted = delivery.enqueue(&message, targets, now).await?;
     response.extend(format!(r#","accepted":{accepted}}}"#).bytes());
     Ok(JsonBytes(response.into()))

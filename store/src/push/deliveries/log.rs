@@ -58,9 +58,9 @@ pub struct LoggedDelivery {
     pub created_at: Timestamp,
     /// Time after which it is not sent.
     pub expires_at: Timestamp,
-    /// The time at which its receiver gets the next message, after the pauses of the receiver and
-    /// its lane; `None` if it has finished.
-    pub due_at: Option<Timestamp>,
+    /// While it waits, the time at which its receiver gets the next message: after the pauses of the
+    /// receiver and its lane.
+    pub due_at: Timestamp,
     pub attempts: i64,
     /// The outcome; `None` while it waits.
     pub outcome: Option<DeliveryOutcome>,
@@ -98,7 +98,7 @@ impl Store {
     ) -> Result<Vec<LoggedDelivery>, StoreError> {
         self.read_all(sql!(
             r"
-                select receiver_id, event_id, details, created_at, expires_at, (
+                select receiver_id, event_id, details, created_at, expires_at, coalesce((
                     select case
                         when l.paused_until > r.due_at and l.paused_until <= r.due_at + 90000
                             then l.paused_until
@@ -109,7 +109,7 @@ impl Store {
                     where r.account_id = deliveries.account_id
                       and r.id = deliveries.receiver_id
                       and deliveries.finished_at is null
-                ), attempts, outcome, status, error, finished_at
+                ), created_at), attempts, outcome, status, error, finished_at
                 from deliveries
                 where account_id = $account
                   and event_id = coalesce(cast($event_id as text), event_id)
