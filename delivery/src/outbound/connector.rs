@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use belfry_core::push::address::{PushAddressPolicy, Scheme};
 use belfry_core::push::attempt_error::AttemptError;
-use belfry_core::push::endpoint::{Endpoint, EndpointOrigin};
+use belfry_core::push::endpoint::Endpoint;
 use belfry_runtime::certificate::rejection;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -22,7 +22,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
@@ -30,6 +30,7 @@ use tower_service::Service;
 use url::Host;
 
 use super::OutboundOptions;
+use super::connections::{ConnectionPermit, Connections, NetworkConnections};
 use super::lookup::Lookups;
 
 /// Maximum time to connect to one address of a host.
@@ -40,43 +41,63 @@ const MAX_ADDRESSES: usize = 3;
 /// more than the responses of a push service to concurrent messages.
 const MAX_READ_BYTES: usize = 256 * 1024;
 
+tokio::task_local! {
+    /// How the request that this task polls may connect.
+    pub(super) static CONNECT_OPTIONS: ConnectOptions;
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct ConnectOptions {
+    /// Whether the origin has accepted a message before.
+    pub(super) is_proven: bool,
+    /// The end of the time to look up a host, connect to it and complete the TLS handshake.
+    pub(super) deadline: Instant,
+}
+
 /// Connects to the host of a URL, if all its addresses are allowed.
 #[derive(Clone)]
 pub(super) struct Connector {
     address_policy: PushAddressPolicy,
     pub(super) lookups: Lookups,
     tls: TlsConnector,
-    /// Maximum time to look up a host, connect to it and complete the TLS handshake.
-    timeout: Duration,
-    connections: Arc<Semaphore>,
-    max_connections: usize,
+    connections: Connections,
 }
 
 impl Connector {
     pub(super) fn new(options: OutboundOptions) -> Self {
-        let OutboundOptions { address_policy, authorities, timeout, resolve, max_connections } =
-            options;
+        let OutboundOptions { address_policy, authorities, resolve, max_connections, .. } = options;
         let mut tls =
             ClientConfig::builder().with_root_certificates(authorities).with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let tls = TlsConnector::from(Arc::new(tls));
         let lookups = Lookups::new(resolve);
-        let connections = Arc::new(Semaphore::new(max_connections));
-        Self { address_policy, lookups, tls, timeout, connections, max_connections }
+        let connections = Connections::new(max_connections);
+        Self { address_policy, lookups, tls, connections }
     }
 
-    async fn connect(self, uri: Uri) -> Result<TokioIo<OutboundStream>, AttemptError> {
+    /// Connects to a host. `phase` is always the error to report if it takes too long.
+    async fn connect(
+        self,
+        uri: Uri,
+        is_proven: bool,
+        phase: &mut AttemptError,
+    ) -> Result<TokioIo<OutboundStream>, AttemptError> {
         // Checked again here, so that no caller can bypass the policy.
         let endpoint = Endpoint::parse(&uri.to_string(), &self.address_policy)
             .map_err(|_| AttemptError::ForbiddenAddress)?;
         let origin = endpoint.origin();
-        let addresses = self.allowed_addresses(origin).await?;
-        let permit = Arc::clone(&self.connections).acquire_owned().await;
-        let permit = permit.map_err(|_| AttemptError::Protocol)?;
-        let is_reusable = self.connections.available_permits() >= self.max_connections / 2;
-        let stream = connect_to_first(&addresses, origin.port).await?;
+        let addresses = match origin.address() {
+            Some(address) => Arc::from([address]),
+            None => self.lookups.addresses(&origin.host.to_string(), is_proven, phase).await?,
+        };
+        // One forbidden address rejects them all, because the host decides which of them accepts
+        // the connection.
+        if !addresses.iter().all(|address| self.address_policy.allows(origin.scheme, *address)) {
+            return Err(AttemptError::ForbiddenAddress);
+        }
+        let (stream, permit) = self.connect_to_first(&addresses, origin.port, phase).await?;
         if origin.scheme == Scheme::Http {
-            return Ok(OutboundStream::new(Either::Left(stream), is_reusable, permit));
+            return Ok(OutboundStream::new(Either::Left(stream), permit));
         }
         let name = match &origin.host {
             Host::Domain(name) => {
@@ -85,40 +106,34 @@ impl Connector {
             Host::Ipv4(address) => ServerName::from(IpAddr::from(*address)),
             Host::Ipv6(address) => ServerName::from(IpAddr::from(*address)),
         };
+        *phase = AttemptError::Tls;
         let stream = self.tls.connect(name, stream).await;
         let stream = stream.map_err(|error| classify_handshake(&error))?;
-        Ok(OutboundStream::new(Either::Right(stream), is_reusable, permit))
+        Ok(OutboundStream::new(Either::Right(stream), permit))
     }
 
-    /// Returns the addresses of a host. One forbidden address rejects them all, because the host
-    /// decides which of them accepts the connection.
-    async fn allowed_addresses(
+    /// Connects to the first address that accepts connections. Waits while there are too many
+    /// connections.
+    async fn connect_to_first(
         &self,
-        origin: &EndpointOrigin,
-    ) -> Result<Arc<[IpAddr]>, AttemptError> {
-        let addresses = match origin.address() {
-            Some(address) => Arc::from([address]),
-            None => self.lookups.addresses(&origin.host.to_string()).await?,
-        };
-        if addresses.iter().all(|address| self.address_policy.allows(origin.scheme, *address)) {
-            Ok(addresses)
-        } else {
-            Err(AttemptError::ForbiddenAddress)
+        addresses: &[IpAddr],
+        port: u16,
+        phase: &mut AttemptError,
+    ) -> Result<(TcpStream, ConnectionPermit), AttemptError> {
+        for address in addresses.iter().take(MAX_ADDRESSES) {
+            *phase = AttemptError::Busy;
+            let permit = self.connections.acquire(*address).await;
+            *phase = AttemptError::Refused;
+            let connect = TcpStream::connect((*address, port));
+            if let Ok(Ok(stream)) = timeout(CONNECT_TIMEOUT, connect).await {
+                // With Nagle's algorithm, the second segment of a small request would wait for an
+                // acknowledgement. If it cannot be turned off, the connection is only slower.
+                drop(stream.set_nodelay(true));
+                return Ok((stream, permit));
+            }
         }
+        Err(AttemptError::Refused)
     }
-}
-
-async fn connect_to_first(addresses: &[IpAddr], port: u16) -> Result<TcpStream, AttemptError> {
-    for address in addresses.iter().take(MAX_ADDRESSES) {
-        let connect = TcpStream::connect((*address, port));
-        if let Ok(Ok(stream)) = tokio::time::timeout(CONNECT_TIMEOUT, connect).await {
-            // With Nagle's algorithm, the second segment of a small request would wait for an
-            // acknowledgement. If it cannot be turned off, the connection is only slower.
-            drop(stream.set_nodelay(true));
-            return Ok(stream);
-        }
-    }
-    Err(AttemptError::Refused)
 }
 
 fn classify_handshake(error: &(dyn Error + 'static)) -> AttemptError {
@@ -139,10 +154,16 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
+        let ConnectOptions { is_proven, deadline } = CONNECT_OPTIONS.get();
+        let connector = self.clone();
         // The timeout of the request is not enough: if a pooled connection becomes available first,
         // the HTTP client finishes this one in the background.
-        let connect = tokio::time::timeout(self.timeout, self.clone().connect(uri));
-        connect.map(|result| result.unwrap_or(Err(AttemptError::Timeout))).boxed()
+        let connect = async move {
+            let mut phase = AttemptError::Busy;
+            let stream = timeout_at(deadline, connector.connect(uri, is_proven, &mut phase)).await;
+            stream.unwrap_or(Err(phase))
+        };
+        connect.boxed()
     }
 }
 
@@ -166,23 +187,28 @@ impl ReadBudget {
     }
 }
 
+/// The properties of a connection, which are in the extensions of its responses.
+#[derive(Clone)]
+pub(super) struct ConnectionDetails {
+    /// Whether it serves several requests concurrently.
+    pub(super) has_streams: bool,
+    pub(super) read_budget: ReadBudget,
+    pub(super) network: Arc<NetworkConnections>,
+}
+
 /// A connection with or without TLS.
 pub(super) struct OutboundStream {
     stream: Either<TcpStream, TlsStream<TcpStream>>,
-    /// False if it must be closed after its first request.
-    is_reusable: bool,
     read_budget: ReadBudget,
-    _permit: OwnedSemaphorePermit,
+    permit: ConnectionPermit,
 }
 
 impl OutboundStream {
     fn new(
         stream: Either<TcpStream, TlsStream<TcpStream>>,
-        is_reusable: bool,
-        permit: OwnedSemaphorePermit,
+        permit: ConnectionPermit,
     ) -> TokioIo<Self> {
-        let read_budget = ReadBudget::default();
-        TokioIo::new(Self { stream, is_reusable, read_budget, _permit: permit })
+        TokioIo::new(Self { stream, read_budget: ReadBudget::default(), permit })
     }
 }
 
@@ -192,8 +218,13 @@ impl Connection for OutboundStream {
             Either::Left(_) => false,
             Either::Right(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
         };
-        let connected = Connected::new().extra(self.read_budget.clone());
-        if !self.is_reusable {
+        let ConnectionPermit { network, is_reusable, .. } = &self.permit;
+        let connected = Connected::new().extra(ConnectionDetails {
+            has_streams: is_http2 && *is_reusable,
+            read_budget: self.read_budget.clone(),
+            network: Arc::clone(network),
+        });
+        if !is_reusable {
             connected.poison();
         }
         if is_http2 { connected.negotiated_h2() } else { connected }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod addresses;
+mod connections;
 mod lookups;
 mod peers;
 mod server;

@@ -17,7 +17,7 @@ use hyper_util::server::conn::auto;
 use rcgen::date_time_ymd;
 use rustls::RootCertStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_rustls::server::TlsStream;
 
@@ -31,15 +31,6 @@ const THOUSAND_CHARACTERS: &str = match std::str::from_utf8(&[b'x'; 1000]) {
     Err(_) => unreachable!(),
 };
 
-/// Returns options for a server, with a short timeout if the test expects one.
-fn options_for(server: &TestPushService, error: &AttemptError) -> OutboundOptions {
-    let mut options = server.options();
-    if *error == AttemptError::Timeout {
-        options.timeout = SHORT_TIMEOUT;
-    }
-    options
-}
-
 #[tokio::test]
 async fn a_slow_or_endless_response_ends_at_the_timeout() {
     let slow = Duration::from_millis(20);
@@ -47,7 +38,7 @@ async fn a_slow_or_endless_response_ends_at_the_timeout() {
         [&[""][..], &["HTTP/1.1 201 Created\r\n", "x"], &["HTTP/1.1 100 Continue\r\n\r\n"]]
     {
         let server = TestPushService::start_raw(chunks, slow).await;
-        let options = options_for(&server, &AttemptError::Timeout);
+        let options = OutboundOptions { timeout: SHORT_TIMEOUT, ..server.options() };
         let result = post(&options, &server.endpoint()).await;
         assert_eq!(result.unwrap_err(), AttemptError::Timeout, "{chunks:?}");
     }
@@ -68,7 +59,7 @@ async fn a_body_that_is_slow_or_too_large_counts_as_empty() {
         ),
     ] {
         let server = TestPushService::start_raw(chunks, interval).await;
-        let options = options_for(&server, &AttemptError::Timeout);
+        let options = OutboundOptions { timeout: SHORT_TIMEOUT, ..server.options() };
         let response = post(&options, &server.endpoint()).await.unwrap();
         assert_eq!((response.status().as_u16(), response.body().len()), (201, 0), "{chunks:?}");
     }
@@ -168,8 +159,8 @@ async fn a_flood_of_http2_frames_closes_the_connection_during_and_after_a_reques
         ("SETTINGS acknowledgement", frame(4, 1, 0, &[])),
         ("WINDOW_UPDATE", frame(8, 0, 0, &[0, 0, 0, 1])),
         ("PRIORITY", frame(2, 0, 1, &[0, 0, 0, 3, 1])),
-        ("RST_STREAM", frame(3, 0, 1, &[0, 0, 0, 7])),
-        ("GOAWAY", frame(7, 0, 0, &[0; 8])),
+        ("RST_STREAM", frame(3, 0, 1, &[0, 0, 0, 8])),
+        ("GOAWAY", frame(7, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0])),
         // HEADERS without END_HEADERS must be followed by CONTINUATION.
         ("HEADERS", frame(1, 0, 1, &[0x88])),
         ("status 103", frame(1, 4, 1, b"\x08\x03103")),
@@ -213,10 +204,13 @@ async fn an_endless_http2_header_block_is_rejected() {
     assert_eq!(result.unwrap_err(), AttemptError::Protocol);
 }
 
+/// The error says how far the connection came, so that a server that does not accept connections is
+/// not taken for one that does not respond.
 #[tokio::test]
-async fn an_incomplete_tls_handshake_fails_or_times_out() {
+async fn each_phase_of_a_connection_has_its_error() {
     // The first server sends nothing, the second sends something other than TLS, the third closes
-    // the connection, and nothing listens on the last port.
+    // the connection, nothing listens on the fourth port, and the last server does not accept
+    // connections, because its queue is full.
     let (silent, _) = accept(async |stream| {
         tokio::time::sleep(Duration::from_mins(1)).await;
         drop(stream);
@@ -229,16 +223,36 @@ async fn an_incomplete_tls_handshake_fails_or_times_out() {
     .await;
     let (closed, _) = accept(async |_| {}).await;
     let unused = TcpListener::bind((LOOPBACK, 0)).await.unwrap().local_addr().unwrap().port();
+    let full = TcpSocket::new_v4().unwrap();
+    full.bind((LOOPBACK, 0).into()).unwrap();
+    let full = full.listen(1).unwrap();
+    let address = full.local_addr().unwrap();
+    let mut queue = Vec::new();
+    while let Ok(stream) =
+        tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(address)).await
+    {
+        queue.push(stream.unwrap());
+    }
     let server = TestPushService::start(|_| Response::default()).await;
+    let mut options = server.options();
     for (port, error) in [
-        (silent, AttemptError::Timeout),
+        (silent, AttemptError::Tls),
         (plain, AttemptError::Tls),
         (closed, AttemptError::Tls),
         (unused, AttemptError::Refused),
+        (address.port(), AttemptError::Refused),
     ] {
-        let result = post(&options_for(&server, &error), &endpoint_at(port)).await;
+        options.connect_timeout = SHORT_TIMEOUT;
+        let result = post(&options, &endpoint_at(port)).await;
         assert_eq!(result.unwrap_err(), error, "{error:?}");
     }
+    options.resolve = Arc::new(|_| {
+        std::thread::sleep(2 * SHORT_TIMEOUT);
+        Ok(vec![LOOPBACK])
+    });
+    assert_eq!(post(&options, &server.endpoint()).await.unwrap_err(), AttemptError::Dns);
+    options.connect_timeout = server.options().connect_timeout;
+    assert_eq!(post(&options, &server.endpoint()).await.unwrap().status(), StatusCode::OK);
 }
 
 /// Two requests start two connections. The first serves both, so no request waits for the second.
@@ -277,7 +291,7 @@ async fn a_connection_that_no_request_needs_is_closed_if_its_handshake_stalls() 
     })
     .await;
     let mut options = server.options();
-    options.timeout = Duration::from_secs(5);
+    options.connect_timeout = Duration::from_secs(2);
     let client = OutboundClient::new(options);
     let endpoint = endpoint_at(port);
     let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new(), false);
@@ -361,16 +375,110 @@ async fn a_new_connection_is_closed_after_a_request_if_half_of_the_maximum_are_o
     assert_eq!(counts, [1, 1, 3], "the first two connections are reused");
 }
 
+/// A message that waits for a connection does not look like a failure of its server.
 #[tokio::test]
 async fn a_message_waits_while_the_maximum_number_of_connections_is_open() {
     let server = TestPushService::start_raw(&[""], Duration::from_millis(20)).await;
-    let options =
-        OutboundOptions { max_connections: 1, timeout: SHORT_TIMEOUT, ..server.options() };
-    let client = OutboundClient::new(options);
+    let client = OutboundClient::new(OutboundOptions {
+        max_connections: 1,
+        timeout: 2 * SHORT_TIMEOUT,
+        connect_timeout: SHORT_TIMEOUT,
+        ..server.options()
+    });
     let endpoint = server.endpoint();
     let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new(), false);
     let (first, second) = tokio::join!(send(), send());
     assert_eq!(first.unwrap_err(), AttemptError::Timeout);
-    assert_eq!(second.unwrap_err(), AttemptError::Timeout);
+    assert_eq!(second.unwrap_err(), AttemptError::Busy);
     assert_eq!(server.connections(), 1);
+}
+
+/// Only what the server has certainly not processed counts as refused. The client sends nothing
+/// again, because a request whose connection ends may have been processed.
+#[tokio::test]
+async fn a_refused_stream_is_not_a_failure_and_no_message_is_sent_twice() {
+    use AttemptError::{Protocol, StreamRefused};
+    static REQUESTS: AtomicUsize = AtomicUsize::new(0);
+    let reset = |reason| frame(3, 0, 3, &[0, 0, 0, reason]);
+    let go_away = |stream, reason| frame(7, 0, 0, &[0, 0, 0, stream, 0, 0, 0, reason]);
+    for (name, frames, error) in [
+        ("REFUSED_STREAM", reset(7), StreamRefused),
+        ("INTERNAL_ERROR", reset(2), Protocol),
+        ("CANCEL", reset(8), Protocol),
+        ("GOAWAY before the stream", go_away(1, 0), StreamRefused),
+        ("GOAWAY with an error before the stream", go_away(1, 11), StreamRefused),
+        ("GOAWAY after the stream", go_away(3, 0), Protocol),
+        ("no frame", Vec::new(), Protocol),
+    ] {
+        let frames: &'static [u8] = frames.leak();
+        let serve = move |mut stream: TlsStream<TcpStream>| async move {
+            drop(stream.write_all(&frame(4, 0, 0, &[])).await);
+            let mut received = Vec::new();
+            let mut answered = 0;
+            // Responds with 200 to the first request, and with the frames to the second.
+            while stream.read_buf(&mut received).await.is_ok_and(|length| length > 0) {
+                let requests = count_request_heads(&received);
+                while answered < requests {
+                    answered += 1;
+                    REQUESTS.fetch_add(1, Ordering::SeqCst);
+                    if answered == 2 {
+                        drop(stream.write_all(frames).await);
+                        // A server that sends GOAWAY first closes the connection later.
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        return;
+                    }
+                    drop(stream.write_all(&frame(1, 5, 1, &[0x88])).await);
+                }
+            }
+        };
+        let server = TestPushService::start_with(&["h2"], |_| {}, serve).await;
+        let client = OutboundClient::new(server.options());
+        let endpoint = server.endpoint();
+        let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new(), false);
+        assert_eq!(send().await.unwrap().status(), StatusCode::OK, "{name}");
+        assert_eq!(send().await.unwrap_err(), error, "{name}");
+        assert_eq!(REQUESTS.swap(0, Ordering::SeqCst), 2, "{name}");
+        assert_eq!(server.connections(), 1, "{name}");
+    }
+}
+
+/// Returns the number of HEADERS frames that a client has sent.
+fn count_request_heads(received: &[u8]) -> usize {
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let mut frames = received.strip_prefix(preface).unwrap_or_default();
+    let mut count = 0;
+    while let [a, b, c, kind, ..] = *frames {
+        let length = 9 + u32::from_be_bytes([0, a, b, c]) as usize;
+        if frames.len() < length {
+            break;
+        }
+        count += usize::from(kind == 1);
+        frames = &frames[length..];
+    }
+    count
+}
+
+#[tokio::test]
+async fn an_http1_message_without_response_is_not_sent_again() {
+    static REQUESTS: AtomicUsize = AtomicUsize::new(0);
+    let serve = async |mut stream: TlsStream<TcpStream>| {
+        // Closes the connection after the second request.
+        for _ in 0..2 {
+            let mut request = [0; 4096];
+            if stream.read(&mut request).await.is_ok_and(|length| length > 0)
+                && REQUESTS.fetch_add(1, Ordering::SeqCst) == 0
+            {
+                drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await);
+            }
+        }
+    };
+    let server = TestPushService::start_with(&["http/1.1"], |_| {}, serve).await;
+    let client = OutboundClient::new(server.options());
+    let endpoint = server.endpoint();
+    let send = || client.post(&endpoint, HeaderMap::new(), Bytes::new(), false);
+    assert_eq!(send().await.unwrap().status(), StatusCode::OK);
+    // Gives the connection time to become available again.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(send().await.unwrap_err(), AttemptError::Protocol);
+    assert_eq!((REQUESTS.load(Ordering::SeqCst), server.connections()), (2, 1));
 }
