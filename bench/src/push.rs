@@ -162,5 +162,7 @@ fn receiver(
         failure: None,
         denied_since: None,
         denied_count: 0,
+        failures: 0,
+        is_proven: false,
     }
 }

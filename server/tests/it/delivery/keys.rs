@@ -107,5 +107,7 @@ fn with_new_secrets(fixture: &DeliveringService, receiver: &Receiver) -> Receive
         failure: None,
         denied_since: None,
         denied_count: 0,
+        failures: 0,
+        is_proven: false,
     }
 }

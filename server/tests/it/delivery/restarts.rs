@@ -60,7 +60,7 @@ async fn a_message_in_flight_of_a_killed_server_is_sent_by_the_next_one_despite_
     drop(response);
     let database = rusqlite::Connection::open(process.path().join("data/belfry.db")).unwrap();
     // The test does not depend on the time that the restart takes.
-    let extend_leases = "update deliveries set lease_until = unixepoch() + 86400 \
+    let extend_leases = "update receivers set lease_until = unixepoch() + 86400 \
                          where claim is not null and lease_until is not null";
     assert_eq!(database.execute(extend_leases, ()).unwrap(), 1);
     drop(database);
