@@ -190,13 +190,16 @@ async fn members_are_named_by_user_id_or_account_id_and_unknown_ones_are_returne
 /// A product repeats a request whose response is lost, which happens when the server is busy.
 #[tokio::test]
 async fn a_repeated_event_is_accepted_by_a_full_origin_or_queue() {
-    // Accepts connections and never responds.
-    let dead = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let dead_url = format!("http://{}", dead.local_addr().unwrap());
+    // They accept connections and never respond.
+    let silent_origins = [
+        tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap(),
+        tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap(),
+    ];
     let database = crate::support::TestDatabase::sqlite();
     let fixture = DeliveringService::start_on(database, |config| config.push.max_waiting = 6).await;
-    for (name, url) in [("alice", &*dead_url), ("bob", "https://push.example")] {
-        fixture.set_pusher(name, &json!({ "pushkey": name }), url).await;
+    for (name, origin) in ["alice", "bob"].into_iter().zip(&silent_origins) {
+        let url = format!("http://{}", origin.local_addr().unwrap());
+        fixture.set_pusher(name, &json!({ "pushkey": name }), &url).await;
     }
     for _ in 0..5 {
         assert_eq!(fixture.notify("$1", &["alice"]).await["accepted"], 1);
@@ -210,6 +213,31 @@ async fn a_repeated_event_is_accepted_by_a_full_origin_or_queue() {
     let body = notify_body("$1", &["alice", "bob"]).to_string();
     let response = fixture.product.send(NOTIFY, body).await.expect_json(StatusCode::OK);
     assert_eq!(response["accepted"], 2, "the queue is full");
+}
+
+/// Messages for devices that do not work must not fill the queue of the others.
+#[tokio::test]
+async fn a_half_full_queue_accepts_only_messages_to_origins_that_do_not_fail() {
+    // Nothing listens on this port.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let dead_url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let gateway = start_gateway().await;
+    let database = crate::support::TestDatabase::sqlite();
+    let fixture =
+        DeliveringService::start_on(database, |config| config.push.max_waiting = 10).await;
+    for (name, url) in [("alice", &dead_url), ("bob", &gateway.url)] {
+        fixture.set_pusher(name, &json!({ "pushkey": name }), url).await;
+    }
+    fixture.notify("$0", &["alice"]).await;
+    fixture.wait_for_attempts("alice", 1).await;
+    let mut accepted = 1;
+    for number in 1..20 {
+        let members = ["alice", "bob"];
+        accepted += fixture.notify(&format!("${number}"), &members).await["accepted"].as_u64().unwrap();
+    }
+    gateway.wait_for(19).await;
+    assert!((19 + 4..=19 + 6).contains(&accepted), "{accepted}");
 }
 
 /// Otherwise, a slow database would also stop evaluations.
