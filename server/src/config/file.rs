@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, Deserializer};
 use toml::{Spanned, Table};
 
 use super::effective::{KnownSetting, OPEN_SECTIONS, example_line, known_settings};
-use super::{Config, ConfigError, RegistrationSource};
+use super::{ApplicationService, Config, ConfigError, RegistrationSource};
 
 /// Reads the named file. Returns its settings, and the same settings as a TOML table.
 pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
@@ -155,6 +155,7 @@ fn describe_invalid_value(table: &DeTable<'_>, error: &toml::de::Error) -> Probl
     let Some((key, value)) = find_value_at(table, position) else {
         return Problem { position, key: String::new(), message: message.to_owned() };
     };
+    let position = find_invalid_registration_field(value, position).unwrap_or(position);
     let example = example_line(&key).unwrap_or_default();
     let example_table = DeTable::parse(&example).ok();
     let example_value = example_table.as_ref().and_then(|table| table.get_ref().values().next());
@@ -294,6 +295,16 @@ fn find_value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String,
         let is_here = value.span().contains(&position);
         inner_value.or_else(|| is_here.then(|| (key.get_ref().to_string(), value.get_ref())))
     })
+}
+
+/// Returns the position of the invalid field in an inline registration. The error itself has the
+/// position of the whole registration.
+fn find_invalid_registration_field(value: &DeValue<'_>, position: usize) -> Option<usize> {
+    let mut registrations = value.as_array()?.iter();
+    let registration = registrations.find(|entry| entry.span().contains(&position))?;
+    let fields = Spanned::new(registration.span(), registration.get_ref().as_table()?.clone());
+    let error = ApplicationService::deserialize(Deserializer::from(fields)).err()?;
+    Some(error.span()?.start)
 }
 
 /// Finds the limit whose name is at the start of a message. Returns its dotted key and position.

@@ -75,7 +75,7 @@ fn an_error_about_a_value_names_its_key_and_line() {
             "[[application_services]]\nid = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
              namespaces.users = [{ regex = '@(.*' }]",
             "application_services: users.regex: found open group without closing ')'",
-            1,
+            5,
         ),
         (
             "registration = 'close'",
