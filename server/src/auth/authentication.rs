@@ -13,6 +13,7 @@ use belfry_store::{Account, AddAccountError, Email, NO_PASSWORD, Store, StoreErr
 use jiff::Timestamp;
 
 use super::passwords::{HashQueueFull, Passwords, needs_rehash};
+use crate::log::request_context::RequestContext;
 use crate::metrics::SignInCounters;
 
 static REHASH_ERROR_LOG: LogThrottle = LogThrottle::new("failed to rehash a password");
@@ -84,17 +85,17 @@ pub(crate) enum Login<'a> {
 }
 
 /// An attempt that may be a guess, and the key under which it is counted.
-#[derive(Debug, Clone, Copy)]
-pub enum Guess<'a> {
+#[derive(Debug, Clone)]
+pub enum Guess {
     /// A sign-in with this name or e-mail address.
-    SignIn(&'a str),
+    SignIn(String),
     /// The password that a signed-in user enters again. It is counted per name, like a sign-in, and
     /// also per account.
-    Confirmation(&'a Account),
+    Confirmation(Account),
 }
 
 /// Rate limits and audit events for authentication attempts.
-pub trait GuessGuard {
+pub trait GuessGuard: Clone + Send + Sync + 'static {
     /// Returns the network of the client. Known networks have reserved places in the queue for
     /// password hashes.
     fn network(&self) -> Network;
@@ -103,7 +104,7 @@ pub trait GuessGuard {
     fn count_guess(
         &self,
         mode: CountMode,
-        guess: Guess<'_>,
+        guess: &Guess,
     ) -> impl Future<Output = Result<(), Duration>> + Send;
 
     /// Counts a rejected attempt as an audit event. The name that was entered is not recorded,
@@ -139,7 +140,7 @@ impl Authenticator<'_> {
                 }
             }
         };
-        let guess = Guess::SignIn(name);
+        let guess = Guess::SignIn(name.to_owned());
         let kind = AuditKind::SignIn;
         let result = self.verify(guard, guess, kind, account_lookup, password).await;
         if let Err(VerifyError::Rejected(error)) = result {
@@ -158,39 +159,63 @@ impl Authenticator<'_> {
     /// Verifies the password of an account. The attempt is counted before the account is loaded and
     /// the password verified, so that concurrent guesses cannot exceed the limit. It is refunded if
     /// the password is correct and the account is enabled, or if no password could be verified. For
-    /// a wrong password or a disabled account, an audit event of this kind is recorded.
+    /// a wrong password or a disabled account, an audit event of this kind is recorded. A missing
+    /// account takes the same time as a wrong password (except for imported hashes), so that timing
+    /// does not reveal which accounts exist.
     pub(crate) async fn verify(
         &self,
         guard: &impl GuessGuard,
-        guess: Guess<'_>,
+        guess: Guess,
         kind: AuditKind,
         account_lookup: impl Future<Output = Result<Option<Account>, StoreError>>,
         password: Secret,
     ) -> Result<AuthenticationProof, VerifyError> {
         let too_many_attempts =
             |retry_after| VerifyError::Rejected(AuthenticationError::TooManyAttempts(retry_after));
-        guard.count_guess(CountMode::Check, guess).await.map_err(too_many_attempts)?;
-        let mut account_id = None;
-        let verification = async {
-            let account = account_lookup.await?;
-            account_id = account.as_ref().map(|account| account.id);
-            let verification = self.verify_password(account, password, guard.network()).await;
-            verification.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))
-        };
-        let error = match verification.await {
-            Ok(Some(account)) if account.disabled_at.is_none() => {
-                let _ = guard.count_guess(CountMode::Refund, guess).await;
-                return Ok(self.create_proof(account, AuthenticationMethod::Password));
-            }
+        guard.count_guess(CountMode::Check, &guess).await.map_err(too_many_attempts)?;
+        let account = match account_lookup.await {
+            Ok(account) => account,
             Err(error) => {
-                let _ = guard.count_guess(CountMode::Refund, guess).await;
-                return Err(error);
+                let _ = guard.count_guess(CountMode::Refund, &guess).await;
+                return Err(error.into());
             }
-            Ok(Some(_)) => AuthenticationError::Disabled,
-            Ok(None) => AuthenticationError::WrongPassword,
         };
-        guard.record_failure(kind, account_id);
-        Err(VerifyError::Rejected(error))
+        let account_id = account.as_ref().map(|account| account.id);
+        let is_enabled = account.as_ref().is_some_and(|account| account.disabled_at.is_none());
+        let hash = account.as_ref().map(|account| account.password_hash.clone());
+        let hash = hash.filter(|hash| hash != NO_PASSWORD);
+        let verification = {
+            let (passwords, password) = (self.passwords.clone(), password.clone());
+            let guard = guard.clone();
+            async move {
+                let error = match passwords.verify(password, hash, guard.network()).await {
+                    Ok(true) if is_enabled => None,
+                    Ok(true) => Some(AuthenticationError::Disabled),
+                    Ok(false) => Some(AuthenticationError::WrongPassword),
+                    Err(HashQueueFull) => Some(AuthenticationError::Busy),
+                };
+                match error {
+                    None | Some(AuthenticationError::Busy) => {
+                        let _ = guard.count_guess(CountMode::Refund, &guess).await;
+                    }
+                    Some(_) => guard.record_failure(kind, account_id),
+                }
+                error
+            }
+        };
+        // In a task, because the outcome counts even if the client disconnects before it is known.
+        let result = RequestContext::spawn(verification).await;
+        match (account, result.unwrap_or(Some(AuthenticationError::Busy))) {
+            (Some(account), None) => {
+                if needs_rehash(&account.password_hash, password.reveal()) {
+                    self.rehash_password(&account, password).await;
+                }
+                Ok(self.create_proof(account, AuthenticationMethod::Password))
+            }
+            (_, error) => {
+                Err(VerifyError::Rejected(error.unwrap_or(AuthenticationError::WrongPassword)))
+            }
+        }
     }
 
     /// Creates an account, with a password unless an application service creates it. A taken name
@@ -220,29 +245,6 @@ impl Authenticator<'_> {
     fn create_proof(&self, account: Account, method: AuthenticationMethod) -> AuthenticationProof {
         let methods = AuthenticationMethods(vec![method]);
         AuthenticationProof { account, methods, authenticated_at: self.clock.now(), _proof: () }
-    }
-
-    /// Returns the account if this is its password, and replaces an outdated hash. A missing
-    /// account takes the same time as a wrong password (except for imported hashes), so that timing
-    /// does not reveal which accounts exist.
-    async fn verify_password(
-        &self,
-        account: Option<Account>,
-        password: Secret,
-        network: Network,
-    ) -> Result<Option<Account>, HashQueueFull> {
-        let hash = account
-            .as_ref()
-            .map(|account| account.password_hash.clone())
-            .filter(|hash| hash != NO_PASSWORD);
-        let is_correct = self.passwords.verify(password.clone(), hash, network).await?;
-        let verified_account = account.filter(|_| is_correct);
-        if let Some(account) = &verified_account
-            && needs_rehash(&account.password_hash, password.reveal())
-        {
-            self.rehash_password(account, password).await;
-        }
-        Ok(verified_account)
     }
 
     /// Replaces a password hash with one that has the current parameters. After a failure, the next

@@ -10,6 +10,7 @@ use std::pin::Pin;
 
 use belfry_core::request::{RequestId, TraceId};
 use serde::{Serialize, Serializer};
+use tokio::task::JoinHandle;
 use tokio::task::futures::TaskLocalFuture;
 
 use belfry_runtime::random;
@@ -82,6 +83,17 @@ impl RequestContext {
         move || match context {
             Some(context) => CURRENT_CONTEXT.sync_scope(context, work),
             None => work(),
+        }
+    }
+
+    /// Spawns a task with the context of the current request. It runs to its end even if the client
+    /// disconnects.
+    pub(crate) fn spawn<T: Send + 'static>(
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        match Self::with_current(Self::clone) {
+            Some(context) => tokio::spawn(CURRENT_CONTEXT.scope(context, work)),
+            None => tokio::spawn(work),
         }
     }
 
@@ -169,6 +181,8 @@ mod tests {
             let other_task_context = tokio::spawn(async move { current_context() }).await.unwrap();
             let work = RequestContext::attach_current(current_context);
             let thread_context = tokio::task::spawn_blocking(work).await.unwrap();
+            let task_context = RequestContext::spawn(async move { current_context() }).await;
+            assert_eq!(task_context.unwrap(), thread_context);
             RequestContext::record_account(8);
             let json =
                 RequestContext::with_current(|request| serde_json::to_string(request).unwrap());

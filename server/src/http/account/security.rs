@@ -193,7 +193,7 @@ async fn confirm_password(
     password: Secret,
     kind: AuditKind,
 ) -> Result<AuthenticationProof, VerifyError> {
-    let guess = Guess::Confirmation(account);
+    let guess = Guess::Confirmation(account.clone());
     let lookup = ready(Ok(Some(account.clone())));
     session.state.authenticator().verify(&session.guard, guess, kind, lookup, password).await
 }

@@ -21,7 +21,8 @@ use crate::http::extract::audit::RequestAudit;
 use crate::limits::ActiveLimits;
 
 /// The abuse limits of one client, and its audit events. Keys for clients that are not signed in contain their network,
-/// because an attacker could otherwise lock a user out.
+/// because an attacker could otherwise lock a user out. Clones share the state of an attempt.
+#[derive(Clone)]
 pub struct AbuseGuard {
     network: Network,
     /// The request, which the rate limits have counted.
@@ -31,7 +32,7 @@ pub struct AbuseGuard {
     decision_slot: GuardDecisionSlot,
     /// True if the last attempt was counted. In shadow mode, an attempt beyond the limit is
     /// admitted without being counted, and must not be refunded.
-    is_counted: AtomicBool,
+    is_counted: Arc<AtomicBool>,
 }
 
 impl AbuseGuard {
@@ -46,7 +47,7 @@ impl AbuseGuard {
         decision_slot: GuardDecisionSlot,
     ) -> Self {
         let network = Network::from_address(audit.address);
-        let is_counted = AtomicBool::new(false);
+        let is_counted = Arc::default();
         Self { network, request, audit, decision_slot, is_counted }
     }
 
@@ -155,7 +156,7 @@ impl GuessGuard for AbuseGuard {
         self.network
     }
 
-    async fn count_guess(&self, mode: CountMode, guess: Guess<'_>) -> Result<(), Duration> {
+    async fn count_guess(&self, mode: CountMode, guess: &Guess) -> Result<(), Duration> {
         let limits = self.audit.state.limits.active();
         let buckets = match guess {
             Guess::SignIn(name) => limits.abuse.sign_in_buckets(self.network, name),

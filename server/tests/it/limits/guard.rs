@@ -5,24 +5,26 @@ use std::time::Duration;
 use belfry::auth::authentication::{Guess, GuessGuard};
 use belfry::config::RateLimitMode;
 use belfry::http::AbuseGuard;
+use belfry_core::audit::AuditOutcome;
 use belfry_core::limits::CountMode;
-
+use belfry_store::AuditFilter;
 use serde_json::json;
+use tokio::time::timeout;
 
-use crate::support::Service;
 use crate::support::client::documentation_address;
 use crate::support::service::config_with;
+use crate::support::{Service, recorded_events};
 
 fn guard_for_address(service: &Service, last_octet: u8) -> AbuseGuard {
     AbuseGuard::new(service.state.clone(), documentation_address(last_octet))
 }
 
 async fn count_sign_in(guard: &AbuseGuard, name: &str) -> Result<(), Duration> {
-    guard.count_guess(CountMode::Check, Guess::SignIn(name)).await
+    guard.count_guess(CountMode::Check, &Guess::SignIn(name.to_owned())).await
 }
 
 async fn refund_sign_in(guard: &AbuseGuard, name: &str) {
-    guard.count_guess(CountMode::Refund, Guess::SignIn(name)).await.unwrap();
+    guard.count_guess(CountMode::Refund, &Guess::SignIn(name.to_owned())).await.unwrap();
 }
 
 #[tokio::test]
@@ -117,6 +119,56 @@ async fn only_wrong_passwords_use_up_the_limit() {
     }
     assert_eq!(login("wrong").await, 429);
     assert_eq!(login("correct horse alice").await, 429, "a correct guess is rejected too");
+}
+
+/// A person submits twice, and the browser cancels the first request. A guess is not forgotten.
+#[tokio::test]
+async fn the_outcome_of_a_guess_counts_even_if_its_client_disconnects() {
+    let config = config_with(|config| {
+        config.limits.abuse = toml::from_str("sign_in_name = { requests = 1 }").unwrap();
+    });
+    let service = Service::start_with(config).await;
+    service.add_account("alice").await;
+    let login = async |password: &str| {
+        let user = json!({ "type": "m.id.user", "user": "alice" });
+        let body = json!({ "type": "m.login.password", "identifier": user, "password": password });
+        let client = service.anonymous_client();
+        client.send("POST /_matrix/client/v3/login", body.to_string()).await.status
+    };
+    let passwords = &service.state.passwords;
+    let disconnect_during = async |password: &str| {
+        let is_hashing = async {
+            while passwords.queue_length() == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            status = login(password) => panic!("{status} before the client disconnected"),
+            () = is_hashing => {}
+        }
+    };
+    disconnect_during("correct horse alice").await;
+    // A rejected attempt is not counted, so the test can wait for the refund.
+    let is_refunded = async {
+        while login("correct horse alice").await == 429 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_mins(1), is_refunded).await.unwrap();
+    disconnect_during("wrong").await;
+    assert_eq!(login("correct horse alice").await, 429);
+    let is_recorded = async {
+        let failures = AuditFilter { outcome: Some(AuditOutcome::Failure), ..recorded_events() };
+        loop {
+            service.state.flush_audit().await;
+            let events = service.store().audit_events(failures, 10).await.unwrap();
+            if events.iter().any(|event| event.kind == "sign_in") {
+                break;
+            }
+        }
+    };
+    timeout(Duration::from_mins(1), is_recorded).await.unwrap();
+    assert_eq!(login("correct horse alice").await, 429);
 }
 
 #[tokio::test]
