@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use belfry::config::RateLimitMode;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_store::AuditFilter;
 use serde_json::{Value, json};
 
@@ -325,6 +326,29 @@ async fn download(fixture: &DeliveringService) -> TestResponse {
     let mut browser = sign_in(fixture, "alice").await;
     let page = browser.get("/oauth/account/security").await;
     browser.submit(&page, "/oauth/account/security/download", &[]).await
+}
+
+/// Otherwise, users could find the names in the operator's network.
+#[tokio::test]
+async fn a_name_with_a_forbidden_address_is_shown_like_one_that_does_not_exist() {
+    let fixture = DeliveringService::start_on(TestDatabase::sqlite(), |config| {
+        config.push.allowed_networks = vec!["10.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let client = fixture.set_pusher("alice", &json!({}), "http://localhost:9999").await;
+    assert_eq!(fixture.notify("$1", &["alice"]).await["accepted"], 1);
+    let delivery = fixture.wait_for_attempts("alice", 1).await;
+    assert_eq!(delivery.error, Some(AttemptError::ForbiddenAddress), "what the operator sees");
+
+    let unknown_name = "the host name cannot be resolved";
+    let body = json!({ "event": notify_body("$1", &[])["event"] }).to_string();
+    let explanation = client.send("POST /_matrix/client/v3/pushrules/explain", body).await;
+    assert_eq!(explanation.expect_json(StatusCode::OK)["deliveries"][0]["error"], unknown_name);
+    let data = download(&fixture).await.expect_json(StatusCode::OK);
+    assert_eq!(data["deliveries"][0]["error"], unknown_name);
+    assert_eq!(data["receivers"][0]["last_failure"], unknown_name);
+    wait_for_text(&mut sign_in(&fixture, "alice").await, "The push service cannot be reached.")
+        .await;
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use belfry_store::{Access, Database, Options, Store, StoreError, StoredRequest, 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
+use super::cases::receivers::{add_receiver, pusher};
 use super::cases::{account, add_alice_and_app, hashed_secret, timestamp, token};
 
 async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
@@ -17,6 +18,25 @@ async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
 fn connect(database: &Database) -> rusqlite::Connection {
     let Database::Sqlite(path) = database else { panic!("not SQLite") };
     rusqlite::Connection::open(path).unwrap()
+}
+
+/// A push key is a secret of a push gateway.
+#[tokio::test]
+async fn deleted_push_keys_are_overwritten_in_the_sqlite_file() {
+    let database = TestDatabase::sqlite();
+    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
+    let contains_push_key = || {
+        let connection = connect(&database.database);
+        connection.pragma_query(None, "wal_checkpoint", |_| Ok(())).unwrap();
+        let file = std::fs::read(path).unwrap();
+        file.windows(11).any(|bytes| bytes == b"gateway-key")
+    };
+    let store = open(&database).await.unwrap();
+    add_alice_and_app(&store).await;
+    add_receiver(&store, &pusher(7, 5, "gateway-key")).await;
+    assert!(contains_push_key());
+    store.delete_receiver(&any_events(), 7, 5).await.unwrap();
+    assert!(!contains_push_key());
 }
 
 #[tokio::test]

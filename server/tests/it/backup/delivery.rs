@@ -56,6 +56,21 @@ async fn a_backup_with_receivers_moves_to_postgres() {
     }
 }
 
+/// With PostgreSQL, no key is found unless a setting names its file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restore_to_postgres_names_the_setting_for_the_sealing_key() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let source = DeliveringProcess::start();
+    source.run(&["backup", "copy.db"]);
+    let arguments = ["--database", database.url().unwrap(), "restore", "copy.db"];
+    let other_dir = tempfile::tempdir().unwrap();
+    std::fs::copy(source.path().join("copy.db"), other_dir.path().join("copy.db")).unwrap();
+    let output = run_successfully(other_dir.path(), &arguments);
+    let expected =
+        "copy the sealing key of the former server to a file, and set secret_key_file to its path,";
+    assert!(output.contains(expected), "{output}");
+}
+
 #[test]
 fn a_backup_without_receivers_and_vapid_keys_needs_no_sealing_key() {
     let dir = tempfile::tempdir().unwrap();

@@ -194,6 +194,7 @@ async fn new_authorization_requests_are_limited_per_address() {
     }
     let page = service.browser().get(&client.authorize_path(&[])).await;
     page.assert_page(429, "Too many requests");
+    page.assert_page(429, "Please try again in 5 minutes.");
     assert_eq!(page.header("retry-after"), "300");
     assert!(page.header("ratelimit").contains("\"authorization_request\";r=0"), "{page:?}");
     // Requests that store nothing are not limited: other pages, errors, and requests that are

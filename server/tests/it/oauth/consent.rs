@@ -1,5 +1,7 @@
 //! The consent page and the decision.
 
+use belfry_store::Store;
+
 use super::start_with_alice;
 use crate::support::browser::encode_form;
 use crate::support::oauth_client::{CALLBACK, expect_token};
@@ -96,6 +98,17 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
         page.assert_page(200, "decision");
         assert_eq!(page.text.contains("<bdi>tusky.app</bdi>"), is_shown, "{redirect_uri}");
     }
+}
+
+#[tokio::test]
+async fn the_page_says_that_the_operator_has_added_the_app() {
+    let (service, client, mut browser) = start_with_alice().await;
+    let sentence = "The people who run this server have added this app.";
+    let page = open_consent_page(&client, &mut browser).await;
+    assert!(!page.text.contains(sentence), "{page:?}");
+    service.execute_sql("update apps set registered_by = 'operator'");
+    tokio::time::sleep(Store::VISIBILITY_DELAY).await;
+    browser.get(&client.authorize_path(&[])).await.assert_page(200, sentence);
 }
 
 #[tokio::test]
