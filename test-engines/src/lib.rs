@@ -18,6 +18,7 @@
 mod chromedriver;
 mod cpu;
 mod error;
+mod firefox;
 mod launch;
 mod pgbouncer;
 mod port;
@@ -33,6 +34,7 @@ pub mod shared;
 
 pub use self::chromedriver::Chromedriver;
 pub use self::error::EngineError;
+pub use self::firefox::Firefox;
 pub use self::pgbouncer::PgBouncer;
 pub use self::port::free_port;
 pub use self::postgres::Postgres;

@@ -59,6 +59,12 @@ const CHROMEDRIVER: Package = Package {
     probe: "command -v chromedriver",
     purpose: "drives Chromium",
 };
+const FIREFOX: Package = Package {
+    apt: "firefox-esr",
+    other_names: ["firefox", "firefox", "firefox"],
+    probe: "command -v firefox-esr || command -v firefox",
+    purpose: "tests of notifications in a browser",
+};
 const PYTHON: Package = Package {
     apt: "python3-venv",
     other_names: ["python3", "python", "python"],
@@ -141,6 +147,7 @@ pub(crate) const FOR_TESTS: &[Package] = &[
     CADDY,
     CHROMIUM,
     CHROMEDRIVER,
+    FIREFOX,
     PYTHON,
     NPM,
     ZSH,

@@ -1,5 +1,6 @@
 //! Unmodified third-party clients against the real binary.
 
+mod firefox;
 mod node;
 mod oauth2_crate;
 pub(crate) mod python;
