@@ -40,7 +40,7 @@ pub use action::{Action, Effect, TweakValue};
 pub use body::{EnabledChange, NewRule};
 pub use builtin::User;
 pub use change::{PutTarget, RuleChange};
-pub use condition::{Condition, ConditionKind, Scalar};
+pub use condition::{Condition, ConditionKind, PropertyMatch, RelatedEventMatch, Scalar};
 pub use document::{RuleDocument, RulePatch, RulePosition};
 pub use documents::UserRuleDocuments;
 pub use error::RuleError;

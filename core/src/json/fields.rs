@@ -85,7 +85,7 @@ impl Fields {
     }
 
     pub(crate) fn require(&mut self, name: &str) -> Result<Value, JsonError> {
-        self.take(name).ok_or_else(|| JsonError::MissingField(self.path(name)))
+        self.take(name).ok_or_else(|| self.missing(name))
     }
 
     /// Removes and returns an optional field of type `T`, which the error describes as `expected`.
@@ -104,7 +104,7 @@ impl Fields {
     }
 
     pub(crate) fn require_string(&mut self, name: &str) -> Result<String, JsonError> {
-        self.take_string(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
+        self.take_string(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// Removes and returns an optional boolean.
@@ -114,7 +114,11 @@ impl Fields {
 
     /// Removes and returns a required boolean.
     pub(crate) fn require_bool(&mut self, name: &str) -> Result<bool, JsonError> {
-        self.take_bool(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
+        self.take_bool(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    pub(crate) fn missing(&self, name: &str) -> JsonError {
+        JsonError::MissingField(self.path(name))
     }
 
     pub(crate) fn wrong_type(&self, name: &str, expected: &'static str) -> JsonError {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::time_and_day::TimeAndDay;
+use super::time_and_day::{self, TimeAndDay};
 use super::{Extra, RuleError};
 use crate::json::{Fields, Location};
 
@@ -52,12 +52,57 @@ pub enum ConditionKind {
     /// The local time is in one of the intervals. Boxed to keep other conditions small.
     #[serde(untagged)]
     TimeAndDay(Box<TimeAndDay>),
+    /// A related event, such as the one that is replied to, meets a condition. Boxed, too.
+    #[serde(untagged)]
+    RelatedEventMatch(Box<RelatedEventMatch>),
     /// A kind that this version does not support. It never matches.
     #[serde(untagged)]
     Unknown {
         /// Name of the kind. All other members are in [`Condition::extra`].
         kind: String,
     },
+}
+
+/// A `related_event_match` condition of MSC3664: the event has a relation, and a string property of
+/// the related event matches a glob.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RelatedEventMatch {
+    /// The name of the kind that the client used.
+    kind: &'static str,
+    /// The relation type. `m.in_reply_to` stands for replies.
+    pub rel_type: String,
+    /// True if a reply also counts if it is the fallback of a thread. False by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_fallbacks: Option<bool>,
+    /// `None` if every related event meets the condition.
+    #[serde(flatten)]
+    pub property: Option<PropertyMatch>,
+}
+
+/// The property of the related event, as in `event_match`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PropertyMatch {
+    pub key: String,
+    pub pattern: String,
+}
+
+/// The names of the condition kind. Clients use the second until the proposal is accepted.
+const RELATED_EVENT_MATCH: [&str; 2] =
+    ["related_event_match", "im.nheko.msc3664.related_event_match"];
+
+impl RelatedEventMatch {
+    /// Reads the fields. `key` and `pattern` require each other.
+    fn take_from(fields: &mut Fields, kind: &'static str) -> Result<Self, RuleError> {
+        let rel_type = fields.require_string("rel_type")?;
+        let include_fallbacks = fields.take_bool("include_fallbacks")?;
+        let property = match (fields.take_string("key")?, fields.take_string("pattern")?) {
+            (None, None) => None,
+            (Some(key), Some(pattern)) => Some(PropertyMatch { key, pattern }),
+            (Some(_), None) => return Err(fields.missing("pattern").into()),
+            (None, Some(_)) => return Err(fields.missing("key").into()),
+        };
+        Ok(Self { kind, rel_type, include_fallbacks, property })
+    }
 }
 
 /// A JSON value that can be compared for equality.
@@ -147,14 +192,17 @@ impl Condition {
                 key: fields.require_string("key")?,
                 value: Scalar::take_from(&mut fields)?,
             },
-            _ => match TimeAndDay::find_name(&name) {
-                Some(name) => ConditionKind::TimeAndDay(Box::new(TimeAndDay::take_from(
-                    &mut fields,
-                    name,
-                    location,
-                )?)),
-                None => ConditionKind::Unknown { kind: name },
-            },
+            _ => {
+                if let Some(name) = find_name(&time_and_day::NAMES, &name) {
+                    let condition = TimeAndDay::take_from(&mut fields, name, location)?;
+                    ConditionKind::TimeAndDay(Box::new(condition))
+                } else if let Some(name) = find_name(&RELATED_EVENT_MATCH, &name) {
+                    let condition = RelatedEventMatch::take_from(&mut fields, name)?;
+                    ConditionKind::RelatedEventMatch(Box::new(condition))
+                } else {
+                    ConditionKind::Unknown { kind: name }
+                }
+            }
         };
         Ok(Self { kind, extra: fields.into_remaining() })
     }
@@ -169,6 +217,11 @@ impl Condition {
             Ok(Self { kind: ConditionKind::Unknown { kind }, extra: fields.into_remaining() })
         })
     }
+}
+
+/// Returns the name as a constant if it is one of the names of a kind.
+fn find_name(kind_names: &[&'static str], name: &str) -> Option<&'static str> {
+    kind_names.iter().copied().find(|kind_name| *kind_name == name)
 }
 
 /// The member counts that satisfy a comparison: `2`, `==2`, `<10`, `>=3`. A number beyond `u64` is
@@ -231,6 +284,11 @@ mod tests {
             json!({"kind": "event_property_is", "key": "a", "value": 9_007_199_254_740_991_i64}),
             json!({"kind": "event_property_contains", "key": "a", "value": false}),
             json!({"kind": "event_property_contains", "key": "a", "value": -9_007_199_254_740_991_i64}),
+            json!({"kind": "related_event_match", "rel_type": "m.thread"}),
+            json!({
+                "kind": "im.nheko.msc3664.related_event_match", "rel_type": "m.in_reply_to",
+                "include_fallbacks": false, "key": "sender", "pattern": "@a:x", "org.x": 1,
+            }),
             json!({"kind": "contains_display_name", "key": "unused", "org.x": {"a": [1.5]}}),
             json!({"kind": "org.x.moon", "phase": "full", "is": 7}),
             json!({"kind": ""}),
@@ -327,6 +385,44 @@ mod tests {
             let error = parse_condition(wire_json.clone()).unwrap_err();
             assert_eq!(error.code(), code, "{wire_json}");
             assert!(error.to_string().starts_with(message), "{wire_json}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_related_event_match_needs_a_type_and_a_key_with_its_pattern() {
+        for (fields, code, message) in [
+            (json!({}), MatrixErrorCode::MissingParam, "conditions[0].rel_type is missing"),
+            (
+                json!({"rel_type": ["x"]}),
+                MatrixErrorCode::BadJson,
+                "conditions[0].rel_type must be a string",
+            ),
+            (
+                json!({"rel_type": "x", "include_fallbacks": 1}),
+                MatrixErrorCode::BadJson,
+                "conditions[0].include_fallbacks must be a boolean",
+            ),
+            (
+                json!({"rel_type": "x", "key": "sender"}),
+                MatrixErrorCode::MissingParam,
+                "conditions[0].pattern is missing",
+            ),
+            (
+                json!({"rel_type": "x", "pattern": ""}),
+                MatrixErrorCode::MissingParam,
+                "conditions[0].key is missing",
+            ),
+        ] {
+            for kind in RELATED_EVENT_MATCH {
+                let mut wire_json = fields.clone();
+                wire_json["kind"] = kind.into();
+                let error = parse_condition(wire_json.clone()).unwrap_err();
+                assert_eq!((error.code(), error.to_string().as_str()), (code, message));
+                // Earlier versions stored it without validation.
+                let stored =
+                    Condition::from_stored(wire_json.clone(), Location::Item("conditions", 0));
+                assert_eq!(json!(stored.unwrap()), wire_json);
+            }
         }
     }
 

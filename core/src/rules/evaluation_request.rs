@@ -7,6 +7,9 @@ use super::event::Event;
 use super::{ProfileTag, RuleError};
 use crate::json::{self, Fields, Location};
 
+/// The form of `related_events`, for an error.
+pub const RELATED_EVENTS_FORM: &str = "an object of events, by relation type";
+
 /// The `room` of an explain request: the room's state, and the user's display name in it.
 #[derive(Debug, Default)]
 pub struct ExplainRoom {
@@ -141,9 +144,13 @@ impl RequestedMember {
     }
 }
 
+/// Reads the event, with the events that it is related to.
 fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
     let event = Event::from_value(fields.require("event")?);
-    Ok(event.ok_or_else(|| fields.wrong_type("event", "a JSON object"))?)
+    let event = event.ok_or_else(|| fields.wrong_type("event", "a JSON object"))?;
+    let Some(related_events) = fields.take("related_events") else { return Ok(event) };
+    let event = event.with_related_events(related_events);
+    Ok(event.ok_or_else(|| fields.wrong_type("related_events", RELATED_EVENTS_FORM))?)
 }
 
 const ROOM_LOCATION: Location = Location::Field("room");

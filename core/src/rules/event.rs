@@ -3,6 +3,7 @@
 #[cfg(test)]
 pub(super) mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
@@ -15,7 +16,12 @@ use super::pattern::SearchText;
 pub struct Event {
     members: Map<String, Value>,
     body: Option<SearchText>,
+    /// The events that this one is related to, by relation type, as far as they are known.
+    related_events: BTreeMap<String, Self>,
 }
+
+/// The relation type of the event that is replied to.
+const REPLY: &str = "m.in_reply_to";
 
 pub(super) static BODY_PATH: LazyLock<PropertyPath> =
     LazyLock::new(|| PropertyPath::parse("content.body"));
@@ -30,9 +36,37 @@ impl Event {
         {
             members.insert("sender".to_owned(), sender);
         }
-        let mut event = Self { members, body: None };
+        let mut event = Self { members, body: None, related_events: BTreeMap::new() };
         event.body = event.get(&BODY_PATH).and_then(Value::as_str).map(SearchText::new);
         Some(event)
+    }
+
+    /// Adds the events that this one is related to, from a JSON object of events by relation type.
+    /// `None` if the JSON is not such an object.
+    pub fn with_related_events(self, related_events: Value) -> Option<Self> {
+        let Value::Object(events) = related_events else { return None };
+        let events = events.into_iter().map(|(name, event)| Some((name, Self::from_value(event)?)));
+        Some(Self { related_events: events.collect::<Option<_>>()?, ..self })
+    }
+
+    /// Returns the event that this one is related to; `None` if it is unknown.
+    pub(super) fn related_event(&self, rel_type: &str) -> Option<&Self> {
+        self.related_events.get(rel_type)
+    }
+
+    /// Returns whether the event names a related event, or the related event is known. In a thread,
+    /// clients mark each message as a reply, for clients without threads; such a fallback is a
+    /// relation only if `include_fallbacks` is true.
+    pub(super) fn has_relation(&self, rel_type: &str, include_fallbacks: bool) -> bool {
+        let relation = self.members.get("content").map(|content| &content["m.relates_to"]);
+        let names_event = |relation: &Value| {
+            let is_type = relation["rel_type"] == rel_type && relation["event_id"].is_string();
+            is_type || rel_type == REPLY && relation[REPLY]["event_id"].is_string()
+        };
+        let is_fallback =
+            |relation: &Value| rel_type == REPLY && relation["is_falling_back"] == true;
+        (include_fallbacks || !relation.is_some_and(is_fallback))
+            && (self.related_events.contains_key(rel_type) || relation.is_some_and(names_event))
     }
 
     /// Returns the event's top-level members.

@@ -20,7 +20,7 @@ use crate::json::{Fields, Location};
 pub const MAX_INTERVALS: usize = 64;
 
 /// The names of the condition kind. Clients use the second until the proposal is accepted.
-const NAMES: [&str; 2] = ["time_and_day", "org.matrix.msc3767.time_and_day"];
+pub(super) const NAMES: [&str; 2] = ["time_and_day", "org.matrix.msc3767.time_and_day"];
 
 /// The time zone of a condition without `timezone`.
 const DEFAULT_TIME_ZONE: &str = "UTC";
@@ -63,11 +63,6 @@ impl TimeAndDay {
     /// Creates a condition with the stable name of its kind. The time zone must exist.
     pub(super) fn new(time_zone: String, intervals: Vec<TimeInterval>) -> Self {
         Self { kind: NAMES[0], timezone: Some(time_zone), intervals }
-    }
-
-    /// Returns the name as a constant if it is one of the names of this kind.
-    pub(super) fn find_name(name: &str) -> Option<&'static str> {
-        NAMES.into_iter().find(|known_name| *known_name == name)
     }
 
     pub(super) fn take_from(

@@ -11,7 +11,7 @@ use belfry_core::json;
 use belfry_core::matrix;
 use belfry_core::rules::ProfileTag;
 use belfry_core::rules::evaluate::Member;
-use belfry_core::rules::evaluation_request::ExplainRoom;
+use belfry_core::rules::evaluation_request::{ExplainRoom, RELATED_EVENTS_FORM};
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::EffectiveRules;
 use belfry_runtime::file_access::describe_file_error;
@@ -38,6 +38,10 @@ pub(super) struct Command {
     /// JSON file with the state of the room: `room` in POST …/pushrules/explain
     #[arg(long, value_name = "FILE")]
     room: Option<String>,
+    /// JSON file with the events that the event is related to: `related_events` in POST
+    /// …/pushrules/explain
+    #[arg(long, value_name = "FILE")]
+    related_events: Option<String>,
     /// Number of members in the room
     #[arg(long, value_name = "N")]
     member_count: Option<u64>,
@@ -64,11 +68,15 @@ impl StoreCommand for Command {
 
     async fn run(self, context: Context<'_>) -> Result<(), CliError> {
         let Context { store, config, now } = context;
-        let event = json::parse(&read_file_or_stdin(&self.event)?)
-            .map_err(|error| describe_error(&self.event, &error))?;
+        let event = read_json(&self.event)?;
         check_type(&event).map_err(|error| describe_error(&self.event, &error))?;
-        let event = Event::from_value(event)
+        let mut event = Event::from_value(event)
             .ok_or_else(|| describe_error(&self.event, &"an event must be a JSON object"))?;
+        if let Some(file) = &self.related_events {
+            event = event
+                .with_related_events(read_json(file)?)
+                .ok_or_else(|| format!("{} must be {RELATED_EVENTS_FORM}", source_name(file)))?;
+        }
         let mut explain_room = match &self.room {
             Some(room) => ExplainRoom::parse(&read_file_or_stdin(room)?)
                 .map_err(|error| describe_error(room, &error))?,
@@ -134,6 +142,10 @@ fn describe_error(file: &str, error: &dyn Display) -> String {
 
 fn parse_time(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| format!("{text:?} is not a time like 2026-11-18T22:00:00Z"))
+}
+
+fn read_json(file: &str) -> Result<Value, CliError> {
+    Ok(json::parse(&read_file_or_stdin(file)?).map_err(|error| describe_error(file, &error))?)
 }
 
 fn source_name(file: &str) -> &str {

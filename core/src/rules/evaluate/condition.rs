@@ -74,6 +74,12 @@ pub(crate) enum CompiledCondition {
     },
     /// The local time is in one of the schedule's intervals.
     Time(Schedule),
+    /// The event has a relation of this type, and the related event meets the condition, if any.
+    Related {
+        rel_type: Box<str>,
+        include_fallbacks: bool,
+        condition: Option<Box<Self>>,
+    },
     /// A condition that is never met, such as one of an unknown kind.
     Never,
 }
@@ -136,6 +142,17 @@ impl CompiledCondition {
             }
             ConditionKind::TimeAndDay(condition) => {
                 Schedule::new(condition).map_or(Self::Never, Self::Time)
+            }
+            ConditionKind::RelatedEventMatch(condition) => {
+                let property = condition.property.as_ref().map(|property| {
+                    let pattern = TextPattern::Fixed(GlobPattern::new(&property.pattern));
+                    Box::new(Self::event_match(&property.key, pattern))
+                });
+                Self::Related {
+                    rel_type: condition.rel_type.as_str().into(),
+                    include_fallbacks: condition.include_fallbacks.unwrap_or_default(),
+                    condition: property,
+                }
             }
             ConditionKind::Unknown { .. } => Self::Never,
         }
@@ -211,6 +228,14 @@ impl CompiledCondition {
                 event.items(path).iter().any(|item| item.as_str() == Some(&user.id))
             }
             Self::Time(schedule) => schedule.includes(*now),
+            Self::Related { rel_type, include_fallbacks, condition } => {
+                event.has_relation(rel_type, *include_fallbacks)
+                    && condition.as_ref().is_none_or(|condition| {
+                        event.related_event(rel_type).is_some_and(|event| {
+                            condition.is_met(&ConditionContext { event, ..*context })
+                        })
+                    })
+            }
             Self::Never => false,
         }
     }
@@ -245,6 +270,11 @@ impl CompiledCondition {
             }
             Self::PropertyContainsUserId { path } => path.heap_bytes(),
             Self::Time(schedule) => schedule.heap_bytes(),
+            Self::Related { rel_type, condition, .. } => {
+                let condition = condition.as_deref();
+                let bytes = |condition: &Self| size_of_val(condition) + condition.heap_bytes();
+                rel_type.len() + condition.map_or(0, bytes)
+            }
             Self::DisplayName | Self::MemberCount(_) | Self::Never => 0,
         }
     }
@@ -261,6 +291,7 @@ impl CompiledCondition {
             | Self::PropertyIs { .. }
             | Self::PropertyContains { .. }
             | Self::Time(_)
+            | Self::Related { .. }
             | Self::Never => false,
         }
     }
@@ -282,6 +313,13 @@ impl CompiledCondition {
                 return Some(levels.user_level(event.sender()?).0.into());
             }
             Self::Time(schedule) => return Some(json!(schedule.local_time(*now))),
+            Self::Related { rel_type, include_fallbacks, condition } => {
+                if !event.has_relation(rel_type, *include_fallbacks) {
+                    return None;
+                }
+                let event = event.related_event(rel_type)?;
+                return condition.as_ref()?.tested_value(&ConditionContext { event, ..*context });
+            }
             Self::Never => return None,
         };
         event.excerpt(path)

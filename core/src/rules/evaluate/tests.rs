@@ -61,6 +61,7 @@ fn message(body: &str) -> Value {
 /// A user with rules, in a room.
 struct Scenario<'a> {
     documents: Vec<RuleDocument>,
+    related_events: Value,
     room: Room,
     member: Member<'a>,
     now: Timestamp,
@@ -71,7 +72,8 @@ impl<'a> Scenario<'a> {
         let room = Room { member_count: Some(10), ..Room::default() };
         let member = Member::default();
         let now = Timestamp::UNIX_EPOCH;
-        Self { documents: documents.into(), room, member, now }
+        let related_events = json!({});
+        Self { documents: documents.into(), related_events, room, member, now }
     }
 
     fn with_profile_tag(mut self, tag: &'a str) -> Self {
@@ -89,6 +91,11 @@ impl<'a> Scenario<'a> {
         self
     }
 
+    fn with_related_events(mut self, related_events: Value) -> Self {
+        self.related_events = related_events;
+        self
+    }
+
     fn at(mut self, time: &str) -> Self {
         self.now = time.parse().unwrap();
         self
@@ -98,6 +105,7 @@ impl<'a> Scenario<'a> {
     fn explain(&self, event: &Value) -> Value {
         let rules = EffectiveRules::new(ALICE, &self.documents);
         let event = Event::from_value(event.clone()).unwrap();
+        let event = event.with_related_events(self.related_events.clone()).unwrap();
         let explanation = rules.explain(&event, &self.room, self.member, self.now);
         let indexed = IndexedRules::new(&self.documents);
         let members = Members::new([(ALICE, self.member, Some(&indexed))]);

@@ -70,6 +70,16 @@ fn errors_common_to_both_requests_name_the_field() {
         (json!({}), MatrixErrorCode::MissingParam, "event is missing"),
         (json!({"event": null}), MatrixErrorCode::BadJson, "event must be a JSON object"),
         (json!({"event": []}), MatrixErrorCode::BadJson, "event must be a JSON object"),
+        (
+            json!({"event": {}, "related_events": [{}]}),
+            MatrixErrorCode::BadJson,
+            "related_events must be an object of events, by relation type",
+        ),
+        (
+            json!({"event": {}, "related_events": {"m.thread": {}, "m.in_reply_to": null}}),
+            MatrixErrorCode::BadJson,
+            "related_events must be an object of events, by relation type",
+        ),
         (json!({"event": {}, "room": 5}), MatrixErrorCode::BadJson, "room must be a JSON object"),
         (
             json!({"event": {}, "room": {"member_count": -1}}),

@@ -77,7 +77,10 @@ proptest! {
     fn the_index_agrees_with_single_user_evaluation(
         user_documents in any_user_documents(),
         members in prop::collection::vec(any_member(), 0..9),
-        events in prop::collection::vec(generate::any_event(), 1..4),
+        events in prop::collection::vec(
+            (generate::any_event(), generate::any_related_events()),
+            1..4,
+        ),
         room in generate::any_room(),
         now in generate::any_time(),
     ) {
@@ -94,8 +97,9 @@ proptest! {
         let room_members = Members::new(
             members.iter().map(|(user, member)| (*user, *member, indexed_rules.get(user))),
         );
-        for value in events {
+        for (value, related_events) in events {
             let event = Event::from_value(value).unwrap();
+            let event = event.with_related_events(related_events).unwrap();
             let expected: Vec<PushEvaluation<'_>> = effective_rules
                 .iter()
                 .zip(&members)

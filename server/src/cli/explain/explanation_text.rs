@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use belfry_core::rules::ConditionKind;
 use belfry_core::rules::evaluate::RuleName;
 use belfry_core::rules::explain::{Explanation, RuleStep, StepOutcome};
+use belfry_core::rules::{ConditionKind, PropertyMatch, RelatedEventMatch};
 use belfry_store::EnabledState;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -103,6 +103,19 @@ fn describe_failure(condition: &ConditionKind, actual_value: Option<&Value>) -> 
             let intervals = to_json(&condition.intervals());
             let time = actual_value.map(to_json).unwrap_or_default();
             format!("the time in {zone} is {time}, expected {intervals}")
+        }
+        ConditionKind::RelatedEventMatch(condition) => {
+            let RelatedEventMatch { rel_type, property, .. } = &**condition;
+            match (property, actual_value) {
+                (Some(PropertyMatch { key, pattern }), Some(_)) => {
+                    describe_mismatch(&format!("{key} of the {rel_type} event"), to_json(pattern))
+                }
+                (Some(PropertyMatch { key, .. }), None) => format!(
+                    "no {rel_type} event with {key} is known, or it is a fallback; use \
+                     --related-events"
+                ),
+                (None, _) => format!("the event has no {rel_type} relation, or only a fallback"),
+            }
         }
         ConditionKind::Unknown { kind } => format!("the condition kind {kind:?} is unknown"),
     }

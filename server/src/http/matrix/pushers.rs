@@ -31,7 +31,10 @@ pub(crate) async fn capabilities(
     State(delivery): State<Option<Arc<Delivery>>>,
     _requester: Requester,
 ) -> Json<Value> {
-    let mut capabilities = json!({ "m.change_password": { "enabled": false } });
+    let mut capabilities = json!({
+        "m.change_password": { "enabled": false },
+        "im.nheko.msc3664.related_event_match": { "enabled": true },
+    });
     if let Some(delivery) = delivery {
         let web_push = json!({ "enabled": true, "vapid": delivery.vapid_key() });
         capabilities["m.webpush"] = web_push.clone();

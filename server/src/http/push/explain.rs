@@ -28,8 +28,9 @@ pub(crate) async fn explain(
     body: UnreadBody,
 ) -> Result<JsonBytes, MatrixError> {
     requester.require_access(RuleAccess::Read)?;
-    // The event and the room's power levels may each have the maximum size of an event.
-    let max_bytes = settings.max_body_bytes.saturating_mul(2);
+    // The event, two related events and the room's power levels may each have the maximum size of
+    // an event.
+    let max_bytes = settings.max_body_bytes.saturating_mul(4);
     let body = body.read(max_bytes).await?;
     let slot = evaluator.pool.enter_for_account(requester.account_id)?;
     let request = ExplainRequest::parse(&body)?;

@@ -89,6 +89,46 @@ async fn two_pushers_with_different_profile_tags_get_different_results() {
 }
 
 #[tokio::test]
+async fn a_user_can_be_notified_only_of_replies_to_their_messages() {
+    let gateway = start_gateway().await;
+    let fixture = DeliveringService::start().await;
+    let alice = fixture.set_pusher("alice", &json!({}), &gateway.url).await;
+    let replies = json!({
+        "kind": "im.nheko.msc3664.related_event_match", "rel_type": "m.in_reply_to",
+        "key": "sender", "pattern": "@alice:ring.example",
+    });
+    for (path, rule) in [
+        ("override/nothing_else", json!({ "actions": [], "conditions": [] })),
+        ("override/replies", json!({ "actions": ["notify"], "conditions": [replies] })),
+    ] {
+        let request_line = format!("PUT /_matrix/client/v3/pushrules/global/{path}");
+        alice.send(&request_line, rule.to_string()).await.expect_json(StatusCode::OK);
+    }
+    let message_of = |name: &str| json!({ "sender": format!("@{name}:ring.example") });
+    for (event_id, related_events, accepted) in [
+        ("$1", Value::Null, 0),
+        ("$2", json!({ "m.in_reply_to": message_of("carol") }), 0),
+        ("$3", json!({ "m.thread": message_of("alice") }), 0),
+        ("$4", json!({ "m.in_reply_to": message_of("alice") }), 1),
+    ] {
+        let mut body = notify_body(event_id, &["alice"]);
+        if !related_events.is_null() {
+            body["related_events"] = related_events.clone();
+        }
+        let response = fixture.product.send(NOTIFY, body.to_string()).await;
+        assert_eq!(response.expect_json(StatusCode::OK)["accepted"], accepted, "{event_id}");
+        // The reason for the same event is the same.
+        let explanation = alice
+            .send("POST /_matrix/client/v3/pushrules/explain", body.to_string())
+            .await
+            .expect_json(StatusCode::OK);
+        assert_eq!(explanation["notify"], accepted == 1, "{event_id}");
+    }
+    let requests = gateway.wait_for(1).await;
+    assert_eq!(requests[0].json()["notification"]["event_id"], "$4");
+}
+
+#[tokio::test]
 async fn a_repeated_event_is_delivered_once_and_new_members_get_it() {
     let gateway = start_gateway().await;
     let fixture = DeliveringService::start().await;

@@ -167,6 +167,12 @@ async fn capabilities_and_versions_announce_web_push() {
     let client = service.user_client("alice").await;
     let versions = client.get("/_matrix/client/versions").await.expect_json(StatusCode::OK);
     assert_eq!(versions["unstable_features"], json!({}));
+    let capabilities = client.get("/_matrix/client/v3/capabilities").await;
+    let expected = json!({
+        "m.change_password": { "enabled": false },
+        "im.nheko.msc3664.related_event_match": { "enabled": true },
+    });
+    assert_eq!(capabilities.expect_json(StatusCode::OK)["capabilities"], expected);
     let response = client.set_pusher(&pusher_body(&json!({}), URL)).await;
     response.expect_json(StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(client.pushers().await, json!([]));

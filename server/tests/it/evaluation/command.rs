@@ -118,6 +118,28 @@ fn the_room_state_can_come_from_a_file() {
 }
 
 #[test]
+fn related_events_come_from_a_file() {
+    let dir = dir_with_account();
+    let write_file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    let condition = json!({ "kind": "related_event_match", "rel_type": "m.in_reply_to",
+        "key": "sender", "pattern": "@bob:*" });
+    let rule = json!({ "rule_id": "replies", "actions": [], "conditions": [condition] });
+    let account =
+        json!({ "name": "bob", "push_rules": { "global": { "override": [rule] } } }).to_string();
+    write_file("accounts.jsonl", &account);
+    run_successfully(dir.path(), &["account", "import", "accounts.jsonl"]);
+    write_file("reply.json", r#"{"m.in_reply_to":{"sender":"@bob:x"}}"#);
+    write_file("wrong.json", r#"{"m.in_reply_to":"$1"}"#);
+    let arguments = ["explain", "--account", "bob", EVENT, "--related-events"];
+    let output = run_successfully(dir.path(), &[&arguments[..], &["reply.json"]].concat());
+    assert!(output.contains("do not notify, by global/override/replies\n"), "{output}");
+    let output = run_belfry(dir.path(), &[&arguments[..], &["wrong.json"]].concat());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let error = "belfry: wrong.json must be an object of events, by relation type";
+    assert!(stderr.starts_with(error), "{stderr}");
+}
+
+#[test]
 fn the_json_flag_prints_the_endpoints_response() {
     let dir = dir_with_account();
     let output: Value = serde_json::from_str(&explain(dir.path(), &["--json"])).unwrap();

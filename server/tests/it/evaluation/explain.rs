@@ -127,6 +127,6 @@ async fn an_event_that_is_too_large_is_rejected() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let response =
-        alice.send_json(EXPLAIN, &json!({ "event": message_event(&"x".repeat(200_000)) })).await;
+        alice.send_json(EXPLAIN, &json!({ "event": message_event(&"x".repeat(300_000)) })).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }

@@ -260,3 +260,131 @@ fn a_time_condition_is_tested_at_the_time_of_the_evaluation() {
     let found = json!({"day_of_week": 3, "time_of_day": "08:01"});
     assert_eq!((&step["condition"], &step["found"]), (&condition, &found));
 }
+
+/// Returns a condition on the sender of the event that is replied to.
+fn reply_to_alice(include_fallbacks: Option<bool>) -> Value {
+    let mut condition = json!({
+        "kind": "related_event_match", "rel_type": "m.in_reply_to", "key": "sender",
+        "pattern": "@ALICE:*",
+    });
+    if let Some(include_fallbacks) = include_fallbacks {
+        condition["include_fallbacks"] = include_fallbacks.into();
+    }
+    condition
+}
+
+#[test]
+fn a_related_event_is_matched_like_the_event() {
+    let related = json!({
+        "m.in_reply_to": {"sender": "@alice:x", "content": {"body": "Cake is here", "n": 1}},
+        "m.thread": {"user_id": "@bob:x"},
+    });
+    for (rel_type, key, pattern, is_match) in [
+        ("m.in_reply_to", "sender", "@alice:x", true),
+        ("m.in_reply_to", "sender", "@A*:X", true),
+        ("m.in_reply_to", "sender", "@alice", false),
+        ("m.in_reply_to", "content.body", "cake", true),
+        ("m.in_reply_to", "content.body", "cak", false),
+        ("m.in_reply_to", "content.n", "1", false),
+        ("m.in_reply_to", "absent", "*", false),
+        ("m.thread", "sender", "@bob:x", true),
+        ("m.thread", "sender", "@alice:x", false),
+        ("m.replace", "sender", "*", false),
+    ] {
+        for kind in ["related_event_match", "im.nheko.msc3664.related_event_match"] {
+            let condition =
+                json!({"kind": kind, "rel_type": rel_type, "key": key, "pattern": pattern});
+            let scenario = Scenario::new([]).with_related_events(related.clone());
+            // The event itself does not match.
+            assert_eq!(is_met(&condition, scenario, &message("hi")), is_match, "{condition}");
+            assert!(!is_met(&condition, Scenario::new([]), &message("cake")), "{condition}");
+        }
+    }
+}
+
+#[test]
+fn a_relation_of_an_unknown_event_meets_only_a_condition_without_a_pattern() {
+    let thread = json!({"rel_type": "m.thread", "event_id": "$1"});
+    let reply = json!({"m.in_reply_to": {"event_id": "$2"}});
+    let fallback = json!({
+        "rel_type": "m.thread", "event_id": "$1", "is_falling_back": true,
+        "m.in_reply_to": {"event_id": "$2"},
+    });
+    for (relates_to, rel_type, is_match, is_match_with_fallbacks) in [
+        (&thread, "m.thread", true, true),
+        (&thread, "m.in_reply_to", false, false),
+        (&thread, "m.replace", false, false),
+        (&reply, "m.in_reply_to", true, true),
+        (&reply, "m.thread", false, false),
+        (&fallback, "m.thread", true, true),
+        (&fallback, "m.in_reply_to", false, true),
+        (&json!({"rel_type": "m.in_reply_to", "event_id": "$2"}), "m.in_reply_to", true, true),
+        (&json!({"rel_type": "m.thread"}), "m.thread", false, false),
+        (&json!({"m.in_reply_to": "$2"}), "m.in_reply_to", false, false),
+        (&json!({"m.in_reply_to": {"event_id": 2}}), "m.in_reply_to", false, false),
+        (&json!("m.thread"), "m.thread", false, false),
+    ] {
+        let mut event = message("hi");
+        event["content"]["m.relates_to"] = relates_to.clone();
+        for (include_fallbacks, is_match) in [(false, is_match), (true, is_match_with_fallbacks)] {
+            let mut condition = json!({
+                "kind": "related_event_match", "rel_type": rel_type,
+                "include_fallbacks": include_fallbacks,
+            });
+            assert_eq!(is_met(&condition, Scenario::new([]), &event), is_match, "{condition}");
+            condition["key"] = json!("sender");
+            condition["pattern"] = json!("*");
+            assert!(!is_met(&condition, Scenario::new([]), &event), "{condition}");
+        }
+    }
+}
+
+#[test]
+fn a_known_fallback_counts_only_if_fallbacks_are_included() {
+    let fallback = json!({
+        "rel_type": "m.thread", "event_id": "$1", "is_falling_back": true,
+        "m.in_reply_to": {"event_id": "$2"},
+    });
+    let reply = json!({"rel_type": "m.thread", "event_id": "$1", "is_falling_back": false});
+    for (relates_to, include_fallbacks, is_match) in [
+        (None, None, true),
+        (None, Some(true), true),
+        (Some(&reply), None, true),
+        (Some(&fallback), None, false),
+        (Some(&fallback), Some(false), false),
+        (Some(&fallback), Some(true), true),
+    ] {
+        let mut event = message("hi");
+        if let Some(relates_to) = relates_to {
+            event["content"]["m.relates_to"] = relates_to.clone();
+        }
+        let scenario =
+            Scenario::new([]).with_related_events(json!({"m.in_reply_to": {"sender": "@alice:x"}}));
+        let condition = reply_to_alice(include_fallbacks);
+        assert_eq!(is_met(&condition, scenario, &event), is_match, "{condition} {relates_to:?}");
+    }
+}
+
+#[test]
+fn an_explanation_contains_the_tested_value_of_the_related_event() {
+    let rule = json!({"rule_id": "x", "conditions": [reply_to_alice(None)]});
+    let document = global_document(&[("override", rule)]);
+    let fallback = json!({"is_falling_back": true});
+    for (related, relates_to, found) in [
+        (json!({"m.in_reply_to": {"sender": "@bob:x"}}), None, json!("@bob:x")),
+        (json!({"m.in_reply_to": {"sender": "@alice:x"}}), Some(fallback), json!(null)),
+        (json!({"m.in_reply_to": {}}), None, json!(null)),
+        (json!({}), None, json!(null)),
+    ] {
+        let mut event = message("hi");
+        event["content"]["m.relates_to"] = relates_to.into();
+        let scenario = Scenario::new([document.clone()]).with_related_events(related);
+        let explanation = scenario.explain(&event);
+        let step = &explanation["walk"][1];
+        assert_eq!(
+            (&step["condition"], &step["found"]),
+            (&reply_to_alice(None), &found),
+            "{explanation}"
+        );
+    }
+}

@@ -47,6 +47,8 @@ const PROPERTY_PATHS: [&str; 10] = [
     "absent",
 ];
 
+const REL_TYPES: [&str; 2] = ["m.in_reply_to", "m.thread"];
+
 fn any_scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
         select(&PATTERNS[..]).prop_map(Value::from),
@@ -73,8 +75,26 @@ pub(crate) fn any_condition() -> impl Strategy<Value = Value> {
             |(key, value)| json!({"kind": "event_property_contains", "key": key, "value": value})
         ),
         1 => any_time_condition(),
+        1 => any_relation_condition(),
         1 => Just(json!({"kind": "org.x.unknown"})),
     ]
+}
+
+fn any_relation_condition() -> impl Strategy<Value = Value> {
+    let property = (select(&PROPERTY_PATHS[..]), select(&PATTERNS[..]));
+    (select(&REL_TYPES[..]), any::<bool>(), prop::option::of(property)).prop_map(
+        |(rel_type, include_fallbacks, property)| {
+            let mut condition = json!({
+                "kind": "related_event_match", "rel_type": rel_type,
+                "include_fallbacks": include_fallbacks,
+            });
+            if let Some((key, pattern)) = property {
+                condition["key"] = key.into();
+                condition["pattern"] = pattern.into();
+            }
+            condition
+        },
+    )
 }
 
 /// Generates conditions that are met at about half of the times of [`any_time`].
@@ -199,6 +219,15 @@ fn any_mentions() -> impl Strategy<Value = Value> {
     })
 }
 
+fn any_relation() -> impl Strategy<Value = Value> {
+    any::<bool>().prop_map(|is_falling_back| {
+        json!({
+            "rel_type": "m.thread", "event_id": "$1", "is_falling_back": is_falling_back,
+            "m.in_reply_to": {"event_id": "$2"},
+        })
+    })
+}
+
 /// Generates events of random types, rooms and senders.
 pub(crate) fn any_event() -> impl Strategy<Value = Value> {
     let types =
@@ -212,8 +241,9 @@ pub(crate) fn any_event() -> impl Strategy<Value = Value> {
         prop::option::of(select(&["invite", "invite", "join"][..])),
         prop::option::of(any_scalar()),
         prop::option::of(prop::collection::vec(any_scalar(), 0..3)),
+        prop::option::weighted(0.2, any_relation()),
     )
-        .prop_map(|(body, mentions, msgtype, membership, n, list)| {
+        .prop_map(|(body, mentions, msgtype, membership, n, list, relation)| {
             let members = [
                 ("body", body),
                 ("m.mentions", mentions),
@@ -221,6 +251,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Value> {
                 ("membership", membership.map(Value::from)),
                 ("n", n),
                 ("list", list.map(Value::from)),
+                ("m.relates_to", relation),
             ];
             Value::Object(
                 members.into_iter().filter_map(|(k, v)| Some((k.to_owned(), v?))).collect(),
@@ -243,6 +274,12 @@ pub(crate) fn any_event() -> impl Strategy<Value = Value> {
             }
             event
         })
+}
+
+/// Generates the events that an event is related to, by relation type.
+pub(crate) fn any_related_events() -> impl Strategy<Value = Value> {
+    prop::collection::btree_map(select(&REL_TYPES[..]), any_event(), 0..2)
+        .prop_map(|events| json!(events))
 }
 
 pub(crate) fn any_room() -> impl Strategy<Value = Room> {

@@ -137,8 +137,10 @@ fn ruma_compatible_document() -> impl Strategy<Value = RuleDocument> {
                     if condition["kind"] == "event_match" && condition["key"] == "content.body" {
                         normalize_pattern(&mut condition["pattern"]);
                     }
-                    // ruma does not support conditions about the time.
-                    if condition["kind"] == "time_and_day" {
+                    // ruma does not support conditions about the time and about related events.
+                    if condition["kind"] == "time_and_day"
+                        || condition["kind"] == "related_event_match"
+                    {
                         *condition = json!({"kind": "org.x.unknown"});
                     }
                     // The only notification key that ruma supports is `room`.

@@ -25,7 +25,8 @@ fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> RuleDocument {
 fn explain_lines(documents: &[RuleDocument], event: Value) -> Vec<String> {
     let rules = EffectiveRules::new("@alice:x", documents);
     let room = Room { member_count: Some(5), ..Room::default() };
-    let event = Event::from_value(event).unwrap();
+    let related_events = json!({"m.in_reply_to": {"sender": "@carol:x"}});
+    let event = Event::from_value(event).unwrap().with_related_events(related_events).unwrap();
     let member = Member::default();
     let explanation = rules.explain(&event, &room, member, Timestamp::UNIX_EPOCH);
     let text = ExplanationText { explanation: &explanation, state: EnabledState::Active };
@@ -57,6 +58,14 @@ fn message(body: &str) -> Value {
 fn daytime(start: &str) -> Value {
     let interval = json!({"time_of_day": [start, "16:59"]});
     json!({"kind": "time_and_day", "timezone": "Asia/Tokyo", "intervals": [interval]})
+}
+
+/// Returns a condition on the sender of a related event.
+fn related_event(rel_type: &str) -> Value {
+    json!({
+        "kind": "related_event_match", "rel_type": rel_type, "key": "sender",
+        "pattern": "@alice:x",
+    })
 }
 
 #[test]
@@ -91,6 +100,13 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
             (RuleKind::Override, "level", rule_with(permission)),
             (RuleKind::Override, "name", rule_with(display_name)),
             (RuleKind::Override, "day", rule_with(daytime("09:01"))),
+            (RuleKind::Override, "reply", rule_with(related_event("m.in_reply_to"))),
+            (RuleKind::Override, "thread", rule_with(related_event("m.thread"))),
+            (
+                RuleKind::Override,
+                "edit",
+                rule_with(json!({"kind": "related_event_match", "rel_type": "m.replace"})),
+            ),
             (RuleKind::Override, "later", rule_with(json!({"kind": "org.later"}))),
             (RuleKind::Content, "pie", json!({"actions": [], "pattern": "pie"})),
         ],
@@ -117,6 +133,13 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
             "the time in Asia/Tokyo is {\"day_of_week\":4,\"time_of_day\":\"09:00\"}, \
              expected [{\"time_of_day\":[\"09:01\",\"16:59\"]}]",
         ),
+        ("reply", "✗", r#"sender of the m.in_reply_to event is "@carol:x", expected "@alice:x""#),
+        (
+            "thread",
+            "✗",
+            "no m.thread event with sender is known, or it is a fallback; use --related-events",
+        ),
+        ("edit", "✗", "the event has no m.replace relation, or only a fallback"),
         ("later", "✗", r#"the condition kind "org.later" is unknown"#),
         ("pie", "✗", r#"content.body is "cake", expected "pie""#),
         (".m.rule.message", "✓", "matches"),
