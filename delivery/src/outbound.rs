@@ -1,7 +1,7 @@
 //! The HTTP client for URLs that users choose, such as the push services of their devices.
 //!
-//! A message goes only to an address that the [`PushAddressPolicy`] allows. A name is resolved once
-//! for each connection. If one of its addresses is forbidden, the name is rejected; otherwise, the
+//! A message goes only to an address that the [`PushAddressPolicy`] allows. The addresses of a name
+//! are checked for each connection. If one of them is forbidden, the name is rejected; otherwise, the
 //! connection goes to one of the addresses that were checked. The client follows no redirects, uses
 //! no proxy, and limits the duration and the size of a response.
 
@@ -34,7 +34,7 @@ use tokio::time::{Instant, timeout_at};
 use self::connector::{ConnectOptions, ConnectionDetails, Connector};
 use self::lookup::Lookups;
 pub use self::origin::MAX_HTTP1_IN_FLIGHT;
-use self::origin::{CLIENTS, MAX_CONNECTIONS_WITHOUT_STREAMS, Origin, Slot};
+use self::origin::{CLIENTS, Origin, Slot};
 use self::shared_map::SharedMap;
 
 /// Maximum time from the start of a request to the last byte of its response.
@@ -115,7 +115,7 @@ impl OutboundClient {
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(MAX_CONNECTIONS_WITHOUT_STREAMS)
+            .pool_max_idle_per_host(MAX_HTTP1_IN_FLIGHT)
             .http1_max_buf_size(MAX_HEADER_BYTES.into())
             .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
             .http2_keep_alive_timeout(KEEP_ALIVE_TIMEOUT)

@@ -73,8 +73,9 @@ attempt_errors! {
     Encryption = "encryption" "the message cannot be encrypted",
     /// Nothing was sent, because an address of the host is forbidden.
     ForbiddenAddress = "forbidden_address" "the address is in a private or reserved network",
-    /// Nothing was sent, because too many connections or lookups were in use.
-    Busy = "busy" "too many connections to this address",
+    /// Nothing was sent, because this node's limit of connections, to the address or in total, or
+    /// its limit of lookups was reached.
+    Busy = "busy" "this server has reached its limit of connections",
     /// The name has no addresses, or the name server does not respond.
     Dns = "dns" "the host name cannot be resolved",
     /// No address of the host accepts connections.
@@ -83,12 +84,12 @@ attempt_errors! {
     /// The server's certificate has expired, is for a different name, or was issued by an unknown
     /// authority.
     Certificate = "certificate" "the server's certificate is not valid",
-    /// The response was not complete in time.
+    /// The server has accepted a connection, but the response did not begin in time.
     Timeout = "timeout" "the server did not respond in time",
     /// The server closed the connection or sent an invalid response, for example with too many
     /// headers.
     Protocol = "protocol" "the server did not send a valid response",
-    /// The server refused the request without processing it, for example because it shuts down.
+    /// The server has certainly not processed the request, for example because it is shutting down.
     StreamRefused = "stream_refused" "the server refused the stream",
     PushKeyRejected = "push_key_rejected" "the push gateway rejected the device",
 }

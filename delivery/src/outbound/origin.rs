@@ -20,12 +20,9 @@ use super::{HttpClient, classify};
 pub(super) const CLIENTS: usize = 11;
 /// Maximum number of requests in flight on an HTTP/2 connection. Most servers permit this number.
 const MAX_STREAMS: usize = 100;
-/// Number of HTTP clients for an origin whose connections serve one request at a time.
-const CLIENTS_WITHOUT_STREAMS: usize = 2;
-/// Maximum number of such connections of an HTTP client.
-pub(super) const MAX_CONNECTIONS_WITHOUT_STREAMS: usize = 64;
-/// Maximum number of messages to an origin with HTTP/1.1 that are in flight.
-pub const MAX_HTTP1_IN_FLIGHT: usize = CLIENTS_WITHOUT_STREAMS * MAX_CONNECTIONS_WITHOUT_STREAMS;
+/// Maximum number of an origin's requests in flight if each needs its own connection. They use a
+/// single HTTP client.
+pub const MAX_HTTP1_IN_FLIGHT: usize = 128;
 
 /// Contains the last failure to connect, and its time.
 type ConnectLock = Arc<Mutex<Option<(Instant, AttemptError)>>>;
@@ -53,7 +50,7 @@ impl Slot {
     /// used. Returns an error if there is none.
     pub(super) fn new(origin: Arc<Origin>) -> Result<Self, AttemptError> {
         let (clients, max) = if origin.is_without_streams.load(Ordering::Relaxed) {
-            (CLIENTS_WITHOUT_STREAMS, MAX_CONNECTIONS_WITHOUT_STREAMS)
+            (1, MAX_HTTP1_IN_FLIGHT)
         } else {
             (CLIENTS, MAX_STREAMS)
         };
@@ -78,15 +75,12 @@ impl Slot {
         let mut response = pin!(CONNECT_OPTIONS.scope(options, response));
         let start = Instant::now();
         let lock = timeout_at(options.deadline, self.lock.lock()).await;
-        let mut lock = Some(lock.map_err(|_| AttemptError::Busy)?);
-        if let Some((time, error)) = lock.as_deref().and_then(Option::as_ref)
-            && *time > start
-        {
-            return Err(error.clone());
+        let lock = lock.map_err(|_| AttemptError::Busy)?;
+        match &*lock {
+            Some((time, error)) if *time > start => return Err(error.clone()),
+            _ => {}
         }
-        if is_without_streams.load(Ordering::Relaxed) {
-            lock = None;
-        }
+        let lock = (!is_without_streams.load(Ordering::Relaxed)).then_some(lock);
         tokio::select! {
             biased;
             response = &mut response => {
@@ -96,8 +90,8 @@ impl Slot {
                 return response.map_err(|error| classify(&error));
             }
             connected = connection.wait_for_connection_metadata() => {
-                if let Some(has_streams) = connected.as_ref().map(has_streams) {
-                    is_without_streams.store(!has_streams, Ordering::Relaxed);
+                if let Some(connected) = connected.as_ref() {
+                    is_without_streams.store(!has_streams(connected), Ordering::Relaxed);
                 }
             }
         }

@@ -166,7 +166,7 @@ fn describe_failure(layout: &Layout<'_>, error: Option<&AttemptError>) -> String
     let key = match error {
         Some(E::Status(401 | 403)) => "devices-error-denied",
         Some(E::Status(408) | E::Timeout) => "devices-error-timeout",
-        Some(E::Status(429)) => "devices-error-busy",
+        Some(E::Status(429) | E::StreamRefused) => "devices-error-busy",
         Some(E::Status(status)) => {
             let is_rejection = (400..500).contains(status);
             let key = if is_rejection { "devices-error-rejected" } else { "devices-error-status" };
@@ -191,7 +191,8 @@ mod tests {
     #[test]
     fn errors_are_described_in_words() {
         use AttemptError::{
-            Certificate, Dns, ForbiddenAddress, Refused, Status, Timeout, VapidKeyUnknown,
+            Busy, Certificate, Dns, ForbiddenAddress, Refused, Status, StreamRefused, Timeout,
+            VapidKeyUnknown,
         };
         let denied = "The push service does not accept messages from this server.";
         let unreachable = "The push service cannot be reached.";
@@ -202,6 +203,7 @@ mod tests {
             (Status(413), "The push service rejected the message (status 413)."),
             (Status(408), "The push service did not respond in time."),
             (Status(429), "The push service is overloaded and asks this server to wait."),
+            (StreamRefused, "The push service is overloaded and asks this server to wait."),
             (Status(301), "The push service reports an error (status 301)."),
             (Status(503), "The push service reports an error (status 503)."),
             (Timeout, "The push service did not respond in time."),
@@ -209,6 +211,7 @@ mod tests {
             (Certificate, unreachable),
             (ForbiddenAddress, unreachable),
             (Dns, unreachable),
+            (Busy, "The message could not be sent."),
             (VapidKeyUnknown, "The message could not be sent."),
         ] {
             assert_eq!(describe_failure(&sample_layout(), Some(&error)), expected, "{error}");

@@ -24,7 +24,7 @@ pub(super) fn advise_on_error(error: &AttemptError, protocol: Protocol) -> Optio
             "check the clock of this machine and its certificate authorities; if they are right, \
              the {server} must renew its certificate"
         ),
-        E::Busy => "too many messages to servers at this address: wait".to_owned(),
+        E::Busy => "other messages use the permitted connections and lookups: wait".to_owned(),
         E::PushKeyRejected => "the app must register its push key again".to_owned(),
         E::Status(300..=399) => {
             "redirects are not followed: the client must register the final URL".to_owned()
