@@ -55,8 +55,6 @@ const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of connections. When half of them are open, new ones are closed after their first
 /// request.
 pub const MAX_CONNECTIONS: usize = 4096;
-/// The former name of [`MAX_HTTP1_IN_FLIGHT`].
-pub(crate) const MAX_IDLE_CONNECTIONS: usize = MAX_HTTP1_IN_FLIGHT;
 
 type HttpClient = Client<Connector, Full<Bytes>>;
 

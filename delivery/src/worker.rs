@@ -18,7 +18,8 @@ use belfry_core::push::lane_slots::LaneSlots;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::{log_throttled, random};
 use belfry_store::{
-    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DueLane, ReceiverResult, Store, StoreError,
+    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DueLane, Receiver, ReceiverResult, Store,
+    StoreError,
 };
 use futures_util::FutureExt;
 use jiff::Timestamp;
@@ -43,7 +44,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_RUN_DURATION: Duration = Duration::from_secs(10);
 /// Pause of a receiver whose message could not be sent because too many others are in flight.
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
-/// Number of failures of a lane, after about two minutes, from which its server is in the log.
+/// Number of failures of a lane or receiver, after about two minutes, from which its server is in the
+/// log.
 const LOGGED_FAILURES: i64 = 8;
 /// Maximum time from the claim of a delivery to the start of its attempt, so that the attempt ends
 /// before the lease.
@@ -457,6 +459,20 @@ impl LaneRun<'_> {
         for attempt in &self.unstored {
             if self.is_gone(attempt, now) {
                 self.worker.remove_receiver(attempt).await?;
+            }
+            let Receiver { account_id, id, failures, .. } = attempt.delivery.receiver;
+            if matches!(attempt.verdict, Verdict::Retry | Verdict::NoResponse)
+                && failures + 1 == LOGGED_FAILURES
+            {
+                let error = attempt.record.error.as_ref().map(ToString::to_string);
+                log_throttled!(
+                    warn,
+                    "push service fails for a receiver",
+                    origin,
+                    account_id,
+                    id,
+                    error
+                );
             }
         }
         self.unstored.clear();

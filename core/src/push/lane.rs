@@ -241,6 +241,4 @@ fn floor(window: f64) -> usize {
 }
 
 #[cfg(test)]
-mod simulation;
-#[cfg(test)]
 mod tests;

@@ -1,3 +1,5 @@
+mod simulation;
+
 use super::*;
 
 const START: i64 = 1_800_000_000;

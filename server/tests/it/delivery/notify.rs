@@ -274,7 +274,8 @@ async fn a_half_full_queue_accepts_only_messages_to_origins_that_do_not_fail() {
     let mut accepted = 1;
     for number in 1..20 {
         let members = ["alice", "bob"];
-        accepted += fixture.notify(&format!("${number}"), &members).await["accepted"].as_u64().unwrap();
+        accepted +=
+            fixture.notify(&format!("${number}"), &members).await["accepted"].as_u64().unwrap();
     }
     gateway.wait_for(19).await;
     assert!((19 + 4..=19 + 6).contains(&accepted), "{accepted}");

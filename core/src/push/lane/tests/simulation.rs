@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use super::*;
+use super::super::*;
 use crate::push::lane_slots::LaneSlots;
 
 /// Returns the result of a receiver's attempt with this number, and its duration in milliseconds.
