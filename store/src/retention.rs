@@ -24,7 +24,7 @@ use smart_default::SmartDefault;
 use crate::audit::delete_audit_events_statement;
 use crate::engine::{from_row, sql};
 use crate::error::StoreError;
-use crate::push::deliveries::{expire_statement, wake_lanes_statement};
+use crate::push::deliveries::{expire_statements, wake_lanes_statement};
 use crate::store::{Change, Store};
 
 /// Retention times of rows: the section `[retention]` of `belfry.toml`. Skipped fields are
@@ -262,8 +262,12 @@ impl Store {
             tokens: time_before(now, settings.tokens),
             audit_events: time_before(now, settings.audit_events),
         };
-        let expire = || Change::unaudited(expire_statement(cutoffs.expired, now));
-        self.repeat_change(expire).await?;
+        repeat_batches(|| async {
+            let expire = Change::unaudited(expire_statements(cutoffs.expired, now));
+            let [_, expired_rows, _] = self.write_rows(expire).await?;
+            Ok(expired_rows.len())
+        })
+        .await?;
         self.write(Change::unaudited(wake_lanes_statement(now))).await?;
         let mut deleted_counts = Vec::new();
         for (table, delete_batch) in TABLE_DELETIONS {

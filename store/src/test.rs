@@ -9,6 +9,7 @@ mod pooled;
 mod proxy;
 mod tls;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,6 +28,7 @@ use crate::engine::options::Options;
 use crate::engine::sql;
 use crate::error::StoreError;
 use crate::metrics::StoreMetrics;
+use crate::push::deliveries::wake_lanes_statement;
 use crate::rules::{RulesetsForUpdate, SaveOutcome, SerializedDocument};
 use crate::store::{Change, Store};
 
@@ -115,9 +117,67 @@ impl Store {
         self.save_documents(original, vec![document]).await
     }
 
+    /// Makes lanes due like a sweep.
+    pub async fn wake_lanes(&self, now: Timestamp) {
+        self.write(Change::unaudited(wake_lanes_statement(now))).await.unwrap();
+    }
+
+    /// Asserts that the receivers have the number of their waiting deliveries, and are due if there
+    /// are any; and that each accepted delivery waits or has ended.
+    pub async fn assert_queue_is_consistent(&self) {
+        let receivers: Vec<(i64, i64, i64, i64)> = self
+            .read_all(sql!(
+                r"
+                    select account_id, id, waiting, counted
+                    from (
+                        select r.account_id, r.id, r.waiting, (
+                            select count(*)
+                            from deliveries d
+                            where d.account_id = r.account_id
+                              and d.receiver_id = r.id
+                              and d.finished_at is null
+                        ) as counted, r.due_at, r.claim, r.lease_until
+                        from receivers r
+                    ) as receivers
+                    where waiting <> counted
+                       or (due_at is null) <> (waiting = 0 and claim is null)
+                       or (claim is null) <> (lease_until is null)
+                "
+            ))
+            .await
+            .unwrap();
+        assert_eq!(receivers, []);
+        let orphans: Vec<(i64, i64)> = self
+            .read_all(sql!(
+                r"
+                    select account_id, receiver_id
+                    from deliveries d
+                    where (finished_at is null) <> (outcome is null)
+                       or (message_id is null) <> (outcome is not null)
+                       or finished_at is null
+                      and not exists (
+                          select 1
+                          from receivers r
+                          where r.account_id = d.account_id
+                            and r.id = d.receiver_id
+                      )
+                "
+            ))
+            .await
+            .unwrap();
+        assert_eq!(orphans, []);
+        let status = self.queue_status().await.unwrap();
+        let mut balances: BTreeMap<&str, i64> = BTreeMap::new();
+        for ((protocol, event), number) in &status.totals {
+            let sign = if event == "accepted" { -1 } else { 1 };
+            *balances.entry(protocol).or_default() += sign * number.cast_signed();
+        }
+        assert!(balances.values().all(|balance| *balance == 0), "{:?}", status.totals);
+    }
+
+    /// Ends all leases by the clock of the database.
     pub async fn expire_leases(&self) {
-        let update =
-            sql!("update receivers set lease_until = 0, due_at = 0 where claim is not null");
+        let update = sql!("update receivers set lease_until = 0 where claim is not null");
         self.write(Change::unaudited(update)).await.unwrap();
     }
 }

@@ -270,7 +270,7 @@ create table receivers (
     is_proven      bigint not null default 0, -- 1 if the last attempt delivered its message
     paused_until   bigint not null default 0,
     waiting        bigint not null default 0, -- number of waiting deliveries; triggers count them
-    due_at         bigint,          -- of the next attempt; null if no delivery waits
+    due_at         bigint,          -- of the next attempt, or end of the lease; null if none waits
     claim          text,            -- random, of one claim by a node
     lease_until    bigint,          -- in database time
     primary key (account_id, id),
@@ -337,41 +337,68 @@ create table lanes (
 create index lanes_due on lanes (is_proven, due_at) where due_at is not null;
 
 -- The numbers of deliveries that were accepted, and that ended with each outcome, since the database
--- was created. PostgreSQL divides each number between rows, so that transactions rarely wait for each
+-- was created. PostgreSQL divides each number between rows, so that transactions do not wait for each
 -- other.
 create table delivery_totals (
     protocol text   not null,
     event    text   not null, -- accepted, delivered, dropped, expired or removed
-    shard    bigint not null,
+    shard    bigint not null, -- random
     number   bigint not null,
     primary key (protocol, event, shard)
 );
 
--- Triggers count deliveries, and make a receiver due while one waits for it, so that no statement can
--- forget it.
-create or replace function count_deliveries(counted_protocol text, counted_event text, counted_number bigint)
-returns void language sql as $$
-    insert into delivery_totals as t (protocol, event, shard, number)
-    values (counted_protocol, counted_event, pg_backend_pid() % 64, counted_number)
-    on conflict (protocol, event, shard) do update set number = t.number + excluded.number;
+-- Adds to a row that no other transaction has locked, or to a new one.
+create or replace function count_deliveries(
+    counted_protocol text,
+    counted_event text,
+    counted_number bigint
+)
+returns void language plpgsql as $$
+begin
+    update delivery_totals
+    set number = number + counted_number
+    where protocol = counted_protocol and event = counted_event and shard = (
+        select shard
+        from delivery_totals
+        where protocol = counted_protocol and event = counted_event
+        order by shard
+        limit 1
+        for update skip locked
+    );
+    if not found then
+        insert into delivery_totals (protocol, event, shard, number)
+        values (counted_protocol, counted_event, 1e15 * random(), counted_number);
+    end if;
+end
 $$;
 
+-- Triggers count deliveries, and make a receiver due while one waits for it, so that no statement can
+-- forget it. Receivers are locked in the order of their keys, to avoid deadlocks.
 create or replace function on_deliveries_accepted() returns trigger language plpgsql as $$
+declare
+    receiver record;
 begin
     perform count_deliveries(protocol, 'accepted', number)
-    from (
-        select protocol, count(*) as number from accepted group by protocol order by protocol
-    ) as by_protocol;
-    update receivers r
-    set waiting = r.waiting + a.number,
-        due_at = coalesce(r.due_at, greatest(a.created_at, r.paused_until))
-    from (
+    from (select protocol, count(*) as number from accepted group by protocol) as by_protocol;
+    for receiver in
         select account_id, receiver_id, count(*) as number, min(created_at) as created_at
         from accepted
         group by account_id, receiver_id
         order by account_id, receiver_id
-    ) as a
-    where r.account_id = a.account_id and r.id = a.receiver_id;
+    loop
+        update receivers
+        set waiting = waiting + receiver.number,
+            due_at = coalesce(due_at, greatest(receiver.created_at, paused_until))
+        where account_id = receiver.account_id and id = receiver.receiver_id;
+        -- Another transaction has just deleted it.
+        if not found then
+            update deliveries
+            set outcome = 'removed', finished_at = unixepoch(), message_id = null
+            where account_id = receiver.account_id
+              and receiver_id = receiver.receiver_id
+              and finished_at is null;
+        end if;
+    end loop;
     return null;
 end
 $$;
@@ -388,7 +415,8 @@ begin
     if tg_op = 'DELETE' then delivery := old; else delivery := new; end if;
     perform count_deliveries(delivery.protocol, coalesce(delivery.outcome, 'removed'), 1);
     update receivers
-    set waiting = waiting - 1, due_at = case when waiting > 1 then due_at end
+    set waiting = waiting - 1,
+        due_at = case when waiting > 1 or claim is not null then due_at end
     where account_id = delivery.account_id and id = delivery.receiver_id;
     return null;
 end

@@ -258,7 +258,7 @@ create table receivers (
     is_proven      bigint not null default 0, -- 1 if the last attempt delivered its message
     paused_until   bigint not null default 0,
     waiting        bigint not null default 0, -- number of waiting deliveries; triggers count them
-    due_at         bigint,          -- of the next attempt; null if no delivery waits
+    due_at         bigint,          -- of the next attempt, or end of the lease; null if none waits
     claim          text,            -- random, of one claim by a node
     lease_until    bigint,          -- in database time
     primary key (account_id, id),
@@ -321,12 +321,12 @@ create table lanes (
 create index lanes_due on lanes (is_proven, due_at) where due_at is not null;
 
 -- The numbers of deliveries that were accepted, and that ended with each outcome, since the database
--- was created. PostgreSQL divides each number between rows, so that transactions rarely wait for each
+-- was created. PostgreSQL divides each number between rows, so that transactions do not wait for each
 -- other.
 create table delivery_totals (
     protocol text   not null,
     event    text   not null, -- accepted, delivered, dropped, expired or removed
-    shard    bigint not null,
+    shard    bigint not null, -- 0
     number   bigint not null,
     primary key (protocol, event, shard)
 ) without rowid;
@@ -348,7 +348,8 @@ when old.outcome is null and new.outcome is not null begin
     values (new.protocol, new.outcome, 0, 1)
     on conflict (protocol, event, shard) do update set number = number + 1;
     update receivers
-    set waiting = waiting - 1, due_at = case when waiting > 1 then due_at end
+    set waiting = waiting - 1,
+        due_at = case when waiting > 1 or claim is not null then due_at end
     where account_id = new.account_id and id = new.receiver_id;
 end;
 
@@ -357,7 +358,8 @@ create trigger deliveries_deleted after delete on deliveries when old.outcome is
     values (old.protocol, 'removed', 0, 1)
     on conflict (protocol, event, shard) do update set number = number + 1;
     update receivers
-    set waiting = waiting - 1, due_at = case when waiting > 1 then due_at end
+    set waiting = waiting - 1,
+        due_at = case when waiting > 1 or claim is not null then due_at end
     where account_id = old.account_id and id = old.receiver_id;
 end;
 

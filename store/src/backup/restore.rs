@@ -132,6 +132,14 @@ impl Restore<'_> {
             "update accounts set delete_at = $expiry where delete_at < $expiry",
             [expiry = expiry_after(self.event.at, DELETION_DELAY)]
         ));
+        // A backup contains no deliveries.
+        statements.push(sql!(
+            r"
+                update receivers
+                set waiting = 0, due_at = null, claim = null, lease_until = null
+                where due_at is not null
+            "
+        ));
         statements.push(EventSource::without_subject().insert_statement(self.event));
         statements
     }

@@ -6,10 +6,19 @@ use crate::engine::migrations::MIGRATIONS;
 use crate::error::StoreError;
 
 /// Tables that a backup does not contain. `locks`: rows without content. `requests` and
-/// `sign_ins`: expire within an hour. `sweeps`: the sweep time came from another host's clock. `deliveries`, `lanes` and
-/// `messages`: old messages must not be sent after a restore.
-const VOLATILE_TABLES: [&str; 7] =
-    ["deliveries", "lanes", "locks", "messages", "requests", "sign_ins", "sweeps"];
+/// `sign_ins`: expire within an hour. `sweeps`: the sweep time came from another host's clock.
+/// `deliveries`, `lanes` and `messages`: old messages must not be sent after a restore.
+/// `delivery_totals`: counts deliveries.
+const VOLATILE_TABLES: [&str; 8] = [
+    "deliveries",
+    "delivery_totals",
+    "lanes",
+    "locks",
+    "messages",
+    "requests",
+    "sign_ins",
+    "sweeps",
+];
 
 /// A schema version. Its tables are read from the migrations, so a new table or column is part of
 /// backups without being listed anywhere.

@@ -196,17 +196,11 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
     // clock was wrong.
     ("lane_is_paused", r"
         (lanes.paused_until > $now and lanes.paused_until <= $now + 90000)"),
-    // The delivery was attempted, or would have been if its receiver and its lane did not fail.
+    // The delivery was attempted, or would have been if its receiver `r` and its lane did not fail.
     ("has_failed", r"
         (
             deliveries.attempts > 0
-            or not exists (
-                select 1
-                from receivers r
-                where r.account_id = deliveries.account_id
-                  and r.id = deliveries.receiver_id
-                  and r.failures = 0
-            )
+            or r.failures > 0
             or exists (
                 select 1
                 from lanes

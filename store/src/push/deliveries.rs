@@ -16,7 +16,7 @@ use belfry_core::secret::Sha256Digest;
 use jiff::Timestamp;
 
 pub use self::claim::{ClaimedDelivery, DeliveryKey};
-pub(crate) use self::claim::{expire_statement, wake_lanes_statement};
+pub(crate) use self::claim::{expire_statements, wake_lanes_statement};
 pub use self::finish::{AttemptRecord, ReceiverResult};
 pub use self::log::{DeliveryOutcome, LoggedDelivery, QueueStatus};
 use crate::engine::{
@@ -86,11 +86,10 @@ impl Store {
         admission: Admission,
         now: Timestamp,
     ) -> Result<StoredDeliveries, StoreError> {
-        // Ids are in the order of the receivers, so deliveries that are claimed together change
-        // neighbouring rows.
+        // In the order of the receivers everywhere, so that concurrent requests do not deadlock.
         let mut sorted_deliveries: Vec<&NewDelivery> = deliveries.iter().collect();
         sorted_deliveries.sort_by_key(|delivery| (delivery.account_id, delivery.receiver_id));
-        let mut new_rows: Vec<NewRow<'_>> = sorted_deliveries
+        let new_rows: Vec<NewRow<'_>> = sorted_deliveries
             .into_iter()
             .map(|delivery| NewRow {
                 id: new_id(now),
@@ -98,9 +97,6 @@ impl Store {
                 delivery,
             })
             .collect();
-        // In the same order everywhere, so that concurrent requests with the same keys do not
-        // deadlock.
-        new_rows.sort_by(|left, right| left.dedup_key.cmp(&right.dedup_key));
         let mut change = Change::unaudited([]);
         let (chunks, rest) = new_rows.as_chunks::<CHUNK_LEN>();
         for chunk in chunks {
@@ -119,31 +115,27 @@ impl Store {
             ",
             [id, content = message.content.as_str(), now]
         );
-        let insert_lanes = sql!(
-            r"
-                insert into lanes (origin)
-                select distinct origin
-                from deliveries
-                where message_id = $id
-                on conflict (origin) do nothing
-            ",
-            [id]
-        );
         // A lane that is due already is not locked, because other transactions would wait for it.
         let wake_lanes = sql!(
             r"
-                update lanes
-                set due_at = case when {lane_is_paused} then paused_until
-                    else cast($now as bigint) end
-                where origin in (select d.origin from deliveries d where d.message_id = $id)
-                  and (
-                      due_at is null
-                      or due_at > case when {lane_is_paused} then paused_until else $now end
-                  )
+                insert into lanes (origin, due_at)
+                select new.origin, cast($now as bigint)
+                from (select distinct origin from deliveries where message_id = $id) as new
+                where not exists (
+                    select 1
+                    from lanes
+                    where lanes.origin = new.origin
+                      and lanes.due_at <= case when {lane_is_paused} then lanes.paused_until
+                          else $now end
+                )
+                order by new.origin
+                on conflict (origin) do update
+                set due_at = case when {lane_is_paused} then lanes.paused_until
+                    else excluded.due_at end
             ",
             [id, now]
         );
-        let change = change.and(insert_message).and(insert_lanes).and(wake_lanes);
+        let change = change.and(insert_message).and(wake_lanes);
         let inserted_rows = self.write(change).await?;
         let new_keys: Vec<Sha256Digest> = read_rows(inserted_rows.into_iter().flatten().collect())?;
         let new: HashSet<Sha256Digest> = new_keys.into_iter().collect();
@@ -236,7 +228,7 @@ const INSERT_NEW: &str = numbered_sql!(
                   )
               )
           )
-        order by n.dedup_key
+        order by n.account_id, n.receiver_id
         on conflict (dedup_key) do nothing
         returning dedup_key
     ",

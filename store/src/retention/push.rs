@@ -104,7 +104,7 @@ pub(super) fn correct_due_times_statement(now: Timestamp) -> Statement {
                 select account_id, id
                 from receivers
                 where due_at > $now
-                  and claim is null
+                  and {is_unleased}
                   and (failures = 0 or due_at > $now + 90000)
                 limit 1000
             )
@@ -172,6 +172,7 @@ pub(super) fn delete_lanes_statement(before: Timestamp, now: Timestamp) -> State
                   )
                 limit 1000
             )
+              and due_at is null
             returning origin
         ",
         [before, now]

@@ -13,6 +13,7 @@ pub(super) mod deletion;
 pub(super) mod deliveries;
 pub(super) mod excess;
 pub(super) mod grants;
+pub(super) mod lanes;
 pub(super) mod last_use;
 pub(super) mod overlapping_reads;
 pub(super) mod push_retention;

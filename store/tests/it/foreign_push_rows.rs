@@ -37,8 +37,9 @@ async fn assert_lease_far_ahead_is_ignored(database: TestDatabase) {
     add_receiver(&store, &pusher(7, 5, "key")).await;
     enqueue(&store, &[delivery(7, 5, "$5")]).await;
     assert_eq!(claim(&store, "c", NOW).await.len(), 1);
-    let lease =
-        |seconds: i64| format!("update deliveries set lease_until = unixepoch() + {seconds}");
+    let lease = |seconds: i64| {
+        format!("update receivers set due_at = 0, lease_until = unixepoch() + {seconds}")
+    };
     execute_sql(&database, &lease(600)).await;
     assert_eq!(claim(&store, "d", NOW).await, []);
     execute_sql(&database, &lease(86_400)).await;

@@ -21,8 +21,9 @@ mod tls;
 
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, claims, codes,
-    deletion, deliveries, excess, grants, last_use, overlapping_reads, push_retention, receivers,
-    requests, retention, rule_writes, rulesets, sessions, signing_keys, timed_rules, tokens, whole,
+    deletion, deliveries, excess, grants, lanes, last_use, overlapping_reads, push_retention,
+    receivers, requests, retention, rule_writes, rulesets, sessions, signing_keys, timed_rules,
+    tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -267,35 +268,43 @@ conformance! {
         concurrent_requests_with_the_same_deliveries_store_them_once,
         nothing_is_stored_for_a_receiver_that_is_not_live,
         a_receiver_has_at_most_100_waiting_deliveries,
+        nothing_is_stored_for_failing_receivers_and_lanes_if_only_working_ones_are_admitted,
         the_newest_deliveries_of_an_account_are_listed,
         lanes_with_many_waiting_deliveries_are_listed,
         no_delivery_remains_if_it_is_claimed_while_its_account_is_deleted,
     }
     claims::{
-        deliveries_are_claimed_in_order_when_they_are_due,
-        no_delivery_is_claimed_twice_by_concurrent_claims,
-        a_delivery_is_claimed_again_when_its_lease_has_expired,
-        only_one_concurrent_claim_gets_a_delivery_with_an_expired_lease,
-        a_released_delivery_can_be_claimed_immediately,
+        a_receiver_gets_one_message_at_a_time_first_those_with_the_fewest_attempts,
+        proven_receivers_are_claimed_first_and_others_up_to_a_maximum,
+        a_pause_of_a_receiver_delays_only_its_messages,
+        no_receiver_is_claimed_twice_by_concurrent_claims,
+        a_receiver_is_claimed_again_when_its_lease_has_expired,
+        only_one_concurrent_claim_gets_a_receiver_with_an_expired_lease,
+        a_released_receiver_can_be_claimed_immediately,
         the_results_of_attempts_are_stored_in_the_receiver,
         deliveries_to_a_receiver_that_is_not_live_are_removed,
         a_delivery_expires_after_at_least_one_attempt,
         each_outcome_is_stored,
         results_of_concurrent_claims_are_all_stored,
+        the_least_recently_used_receiver_is_deleted_for_a_new_one,
+    }
+    lanes::{
         a_paused_lane_has_no_due_deliveries,
         a_pause_from_a_wrong_clock_is_ignored,
-        due_lanes_are_listed_in_the_order_they_became_due,
-        the_least_recently_used_receiver_is_deleted_for_a_new_one,
+        a_lane_at_rest_is_due_with_its_first_receiver_after_its_pause,
+        due_lanes_are_listed_failing_ones_last_in_the_order_they_became_due,
+        no_message_is_forgotten_after_concurrent_enqueues_claims_and_results,
     }
     push_retention::{
         a_sweep_deletes_receivers_whose_token_is_no_longer_valid,
-        a_sweep_expires_attempted_deliveries_and_those_of_failing_lanes,
+        a_sweep_expires_attempted_deliveries_and_those_of_failing_receivers_and_lanes,
         deliveries_are_deleted_7_days_after_they_finished_or_expired,
         a_message_is_deleted_with_its_last_waiting_delivery,
-        an_empty_lane_that_is_not_paused_is_deleted,
+        an_empty_lane_is_deleted_7_days_after_its_last_message_unless_it_is_paused,
         the_newest_100_deliveries_of_an_account_remain_after_a_day,
         a_sweep_deletes_more_receivers_than_fit_in_a_batch,
-        deliveries_from_a_clock_that_was_ahead_are_due_after_it_is_set_back,
+        receivers_from_a_clock_that_was_ahead_are_due_after_it_is_set_back,
+        every_accepted_delivery_waits_or_has_ended_after_any_deletion,
         a_message_without_deliveries_is_deleted_even_if_the_clock_is_not_trusted,
     }
     overlapping_reads::{

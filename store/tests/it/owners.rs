@@ -9,7 +9,7 @@ use belfry_store::{
     SweepOutcome, WriteOutcome,
 };
 
-use super::cases::deliveries::{delivery, message};
+use super::cases::deliveries::{delivery, store_deliveries};
 use super::cases::receivers::{add_receiver, pusher};
 use super::cases::{account, add_alice_and_app, add_app, app, hashed_secret, timestamp, token};
 use super::nodes::{connect, wait_until};
@@ -115,8 +115,8 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
     let delivery =
         NewDelivery { expires_at: timestamp(START + 600 * MINUTE), ..delivery(7, 5, "$e") };
     let insert_delivery = format!(
-        "insert into deliveries (id, dedup_key, account_id, receiver_id, origin, event_id, \
-         details, created_at, expires_at, due_at) values ('', '{}', 8, 1, '', '', '', 0, 0, 0)",
+        "insert into deliveries (id, dedup_key, account_id, receiver_id, protocol, origin, \
+         event_id, details, created_at, expires_at) values ('', '{}', 8, 1, '', '', '', '', 0, 0)",
         delivery.dedup_key.to_text()
     );
     for (table, insert_same_key, owner) in [
@@ -141,9 +141,8 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
                 }
                 "rulesets" => add_rule(inserting_store).await,
                 "deliveries" => {
-                    let now = timestamp(START);
-                    let outcome = inserting_store.enqueue(&message("m"), &[delivery], now).await;
-                    assert_eq!(outcome.unwrap().new.len(), 1);
+                    let stored = store_deliveries(&inserting_store, "m", &[delivery], START).await;
+                    assert_eq!(stored.new.len(), 1);
                 }
                 _ => {
                     let outcome =
@@ -163,6 +162,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         insert_during_deletion(&database, &insert_same_key, insert, delete).await;
         assert_eq!(count_rows(&database, table).await, 1, "{table} of the {owner}");
         assert!(store.token(hashed_secret("t")).await.unwrap().is_none(), "the token is not valid");
+        store.assert_queue_is_consistent().await;
 
         assert_eq!(sweep(&store, SETTLING_SWEEPS).await, 0, "{table} of the {owner}");
         assert_eq!(sweep(&store, LATER_SWEEPS).await, 1, "{table} of the {owner}");

@@ -1,11 +1,12 @@
 //! Query plans of statements that are executed often.
 
-use super::cases::deliveries::{NOW, attempt_record, claim, delivery, enqueue};
+use super::cases::deliveries::{NOW, ORIGIN, claim, delivered, delivery, enqueue, failed, record};
 use super::cases::receivers::{add_accounts_and_token, add_receiver, pusher};
 use super::cases::{add_alice_and_app, hashed_secret, timestamp, token};
 use super::nodes::connect;
+use belfry_core::push::lane::LaneRecord;
 use belfry_store::test::{RecordedStatement, TestDatabase, any_events, execute_sql};
-use belfry_store::{Database, DeliveryResult};
+use belfry_store::{Database, RetentionSettings};
 use rusqlite::StatementStatus;
 use tokio_postgres::types::ToSql;
 
@@ -189,28 +190,45 @@ async fn the_delivery_queue_reads_no_whole_table() {
             select 'token' || id, '', 1, id, 'read', 0 from accounts where id >= 1000; \
             insert into receivers (account_id, id, protocol, token, app_id, push_key, document, \
             secrets, origin, created_at) select id, 1, 'gateway', 'token' || id, 'app', \
-            'key' || id, '', '', 'o', 0 from accounts where id >= 1000; \
-            insert into deliveries (id, dedup_key, account_id, receiver_id, origin, message_id, \
-            event_id, details, created_at, expires_at, due_at, finished_at) select 'd' || id, \
-            'd' || id, id, 1, 'https://' || (id % 100), 'm' || id, '', '', 0, 2000, 0, \
-            case when id % 4 = 0 then null else 500 end from accounts where id >= 1000; \
+            'key' || id, '', '', 'https://' || (id % 100), 0 from accounts where id >= 1000; \
+            insert into deliveries (id, dedup_key, account_id, receiver_id, protocol, origin, \
+            message_id, event_id, details, created_at, expires_at, finished_at, outcome) \
+            select 'd' || id, 'd' || id, id, 1, 'gateway', 'https://' || (id % 100), 'm' || id, \
+            '', '', 0, 2000 + 2 * id, case when id % 4 > 0 then 500 end, \
+            case when id % 4 > 0 then 'delivered' end from accounts where id >= 1000; \
+            update receivers set waiting = 0, due_at = null where account_id % 4 > 0; \
+            insert into lanes (origin, due_at) select distinct origin, 0 from deliveries; \
             insert into messages (id, content, created_at) select message_id, '', 0 \
             from deliveries where finished_at is null";
         execute_sql(&database, insert_rows).await;
         execute_sql(&database, "analyze").await;
 
         let (store, recording) = store.with_statement_recorder();
+        let now = timestamp(NOW);
         enqueue(&store, &[delivery(7, 5, "$e")]).await;
-        assert_eq!(store.due_origins(timestamp(NOW), 200).await.unwrap().len(), 26);
-        let claimed = claim(&store, "c", NOW).await;
-        let result = attempt_record(&claimed[0], DeliveryResult::Retry(timestamp(NOW)));
-        store.record_attempts(&[result], timestamp(NOW)).await.unwrap();
-        store.release_claim("c").await.unwrap();
+        assert_eq!(store.due_lanes(false, 200, now).await.unwrap().len(), 101);
+        assert_eq!(store.due_lanes(true, 200, now).await.unwrap(), []);
+        for result in [failed, |claimed: &_, _| delivered(claimed)] {
+            let claimed = claim(&store, "c", NOW).await;
+            record(&store, &claimed, NOW, |claimed| result(claimed, NOW)).await;
+        }
+        store.release_claim("c", now).await.unwrap();
+        store.pause_lane(ORIGIN, now, 1).await.unwrap();
+        store.rest_lane(ORIGIN, &LaneRecord::default(), now).await.unwrap();
+        store.wake_lanes(now).await;
         store.delivery_log(7, None, 100).await.unwrap();
-        store.receivers_of_accounts(&[7], timestamp(NOW)).await.unwrap();
+        store.receivers_of_accounts(&[7], now).await.unwrap();
         store.delete_receiver(&any_events(), 7, 5).await.unwrap();
+        let mut recorded = recording.lock().unwrap().clone();
+        let (sweeping_store, sweep_recording) = store.with_statement_recorder();
+        for minute in (0..=65).step_by(5) {
+            let now = timestamp(NOW + 60 * minute);
+            sweeping_store.sweep(&RetentionSettings::default(), now).await.unwrap();
+        }
 
-        let recorded = recording.lock().unwrap().clone();
+        let swept = sweep_recording.lock().unwrap().clone();
+        let expiries = swept.into_iter().filter(|statement| statement.sql.contains("'sweep'"));
+        recorded.extend(expiries);
         for statement in &recorded {
             let scans = find_table_scans(&database, statement).await;
             assert_eq!(scans, [""; 0], "{}", statement.sql);

@@ -69,9 +69,9 @@ impl Store {
     /// Claims at most `limit` due receivers of a lane, unless it is paused: first proven ones, then
     /// at most `max_unproven` others, the longest due first. `claim` is a new random string. The
     /// deliveries to claimed receivers that may not get messages are removed, and those that have
-    /// expired are finished, if there was an attempt or the receiver or the lane fails. Of the others,
-    /// the next delivery to each receiver is returned: the one with the fewest attempts, so that a message which fails
-    /// does not hold up the others.
+    /// expired are finished, if there was an attempt or the receiver or the lane fails. Of the
+    /// others, the next delivery to each receiver is returned: the one with the fewest attempts, so
+    /// that a message which fails does not delay the others.
     pub async fn claim_deliveries(
         &self,
         origin: &str,
@@ -157,25 +157,11 @@ impl Store {
             ",
             [claim, now]
         );
-        let expire = sql!(
-            r"
-                update deliveries
-                set outcome = 'expired', finished_at = $now, message_id = null
-                where finished_at is null
-                  and expires_at <= $now
-                  and (account_id, receiver_id) in (
-                      select r.account_id, r.id
-                      from receivers r
-                      where r.claim = $claim
-                  )
-                  and {has_failed}
-            ",
-            [claim, now]
-        );
+        let expire = expire_statement(claim, now, now);
         let release_empty = sql!(
             r"
                 update receivers
-                set claim = null, lease_until = null
+                set claim = null, lease_until = null, due_at = null
                 where claim = $claim
                   and waiting = 0
             ",
@@ -258,31 +244,63 @@ pub(crate) fn wake_lanes_statement(now: Timestamp) -> Statement {
     )
 }
 
-/// Returns the statement that finishes one batch of the deliveries that expired before
-/// `expired_before`, if there was an attempt or their receiver or lane fails. Those of a pause would
-/// otherwise wait until it ends.
-pub(crate) fn expire_statement(expired_before: Timestamp, now: Timestamp) -> Statement {
+/// Returns the statement that finishes the deliveries to claimed receivers that expired before
+/// `expired_before`, if there was an attempt or their receiver or lane fails.
+fn expire_statement(claim: &str, expired_before: Timestamp, now: Timestamp) -> Statement {
     sql!(
         r"
             update deliveries
             set outcome = 'expired', finished_at = $now, message_id = null
-            from (
-                select expired.id
-                from (
-                    select id
-                    from deliveries
-                    where finished_at is null
-                      and expires_at <= $expired_before
-                      and {has_failed}
-                    order by expires_at, id
-                    limit 1000
-                ) as expired
-                order by expired.id
-            ) as candidates
-            where deliveries.id = candidates.id
+            from receivers r
+            where r.claim = $claim
+              and deliveries.account_id = r.account_id
+              and deliveries.receiver_id = r.id
               and deliveries.finished_at is null
+              and deliveries.expires_at <= $expired_before
+              and {has_failed}
             returning deliveries.id
         ",
-        [expired_before, now]
+        [claim, expired_before, now]
     )
+}
+
+/// Returns the statements that finish one batch of expired deliveries like a claim, because those of
+/// a pause would otherwise wait until it ends. The second one returns them. Their receivers are
+/// claimed for this transaction.
+pub(crate) fn expire_statements(expired_before: Timestamp, now: Timestamp) -> [Statement; 3] {
+    let claim = "sweep";
+    let update = sql!(
+        r"
+            update receivers
+            set claim = $claim
+            from (
+                select distinct oldest.account_id, oldest.id
+                from (
+                    select r.account_id, r.id
+                    from deliveries
+                    join receivers r on r.account_id = deliveries.account_id
+                      and r.id = deliveries.receiver_id
+                    where deliveries.finished_at is null
+                      and deliveries.expires_at <= $expired_before
+                      and {has_failed}
+                    order by deliveries.expires_at
+                    limit 1000
+                ) as oldest
+                order by oldest.account_id, oldest.id
+            ) as expired
+            where receivers.account_id = expired.account_id
+              and receivers.id = expired.id
+              and {is_unleased}
+        ",
+        [claim, expired_before]
+    );
+    let release = sql!(
+        r"
+            update receivers
+            set claim = null, lease_until = null, due_at = case when waiting > 0 then due_at end
+            where claim = $claim
+        ",
+        [claim]
+    );
+    [update, expire_statement(claim, expired_before, now), release]
 }

@@ -74,8 +74,8 @@ fn delivery_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
         r"
             update deliveries
             set outcome = $outcome,
-                finished_at = case when $outcome is null then null else cast($now as bigint) end,
-                message_id = case when $outcome is null then message_id end,
+                finished_at = case when cast($outcome as text) is not null then cast($now as bigint) end,
+                message_id = case when cast($outcome as text) is null then message_id end,
                 attempts = attempts + 1,
                 status = $status,
                 error = $error
@@ -131,9 +131,9 @@ fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
                 update receivers
                 set failed_at = $now,
                     failure = $error,
+                    denied_count = denied_count + $denials,
                     denied_since = case when $denials = 0 then denied_since
                         else coalesce(denied_since, $now) end,
-                    denied_count = denied_count + $denials,
                     failures = failures + 1,
                     is_proven = 0,
                     paused_until = $paused_until,

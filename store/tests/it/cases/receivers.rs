@@ -44,6 +44,8 @@ pub(crate) fn pusher(account_id: i64, id: i64, push_key: &str) -> Receiver {
         failure: None,
         denied_since: None,
         denied_count: 0,
+        failures: 0,
+        is_proven: false,
     }
 }
 
