@@ -8,7 +8,7 @@ pub(super) mod key;
 #[cfg(test)]
 mod tests;
 
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -41,6 +41,14 @@ pub struct IndexedRules {
 struct IndexedRule {
     scope: RuleScope,
     compiled_rule: CompiledRule,
+}
+
+impl IndexedRule {
+    /// Returns the result of the rule if it matches.
+    fn evaluation(&self) -> PushEvaluation<'_> {
+        let Self { scope, compiled_rule } = self;
+        PushEvaluation::new(compiled_rule.name_in(scope), &compiled_rule.actions)
+    }
 }
 
 /// The index of a user without user rules and without overrides of built-in rules.
@@ -89,6 +97,24 @@ impl IndexedRules {
                 && rule.scope.applies_to(context.member.profile_tag)
                 && rule.compiled_rule.matches(context)
         })
+    }
+
+    /// Returns the first matching rule of the devices with the profile tag of the context. Each rule
+    /// of a device costs a step, because there may be many devices.
+    fn first_matching_device_rule(
+        &self,
+        keys: &EventKeys,
+        context: &ConditionContext<'_>,
+    ) -> Option<&IndexedRule> {
+        let rules = self.keys.iter().zip(&self.rules);
+        let mut device_rules = rules.take_while(|(_, rule)| rule.scope != RuleScope::Global);
+        let is_match = |(key, rule): &(&IndexKey, &IndexedRule)| {
+            context.work.spend(1).is_some()
+                && rule.scope.applies_to(context.member.profile_tag)
+                && keys.contains(**key)
+                && rule.compiled_rule.matches(context)
+        };
+        device_rules.find(is_match).map(|(_, rule)| rule)
     }
 }
 
@@ -265,6 +291,42 @@ impl Members<'_> {
         RoomEvaluation { members: self, matches }
     }
 
+    /// Evaluates the rules of devices, each given by the position of its member and its profile tag.
+    /// They rank above the member's other rules, except the master rule. A device for which none
+    /// matches is absent from the result; it has the result of its member. Repeated devices are
+    /// evaluated once, and those of a member share a budget.
+    pub fn evaluate_devices<'d>(
+        &self,
+        mut devices: Vec<(usize, &'d str)>,
+        event: &Event,
+        room: &Room,
+        now: Timestamp,
+        budget: &mut RequestWorkBudget,
+    ) -> HashMap<(usize, &'d str), PushEvaluation<'_>> {
+        let keys = LazyCell::new(|| EventKeys::new(event, IndexKey::all_in_body(event)));
+        let mut results = HashMap::new();
+        devices.sort_unstable();
+        devices.dedup();
+        for devices in devices.chunk_by(|(left, _), (right, _)| left == right) {
+            let slot = &self.slots[devices[0].0];
+            let is_paused = slot.rules.overrides.first_enabled(1 << MASTER_INDEX).is_some();
+            if is_paused || event.sender() == Some(slot.user_id) {
+                continue;
+            }
+            budget.run_for_user(|work| {
+                for device in devices {
+                    let member = Member { profile_tag: Some(device.1), ..slot.member };
+                    let context =
+                        ConditionContext { event, room, user: &NO_USER, member, now, work };
+                    if let Some(rule) = slot.rules.first_matching_device_rule(&keys, &context) {
+                        results.insert(*device, rule.evaluation());
+                    }
+                }
+            });
+        }
+        results
+    }
+
     /// Returns the built-in rules that match for each member, as bit sets.
     fn match_builtin_rules(
         &self,
@@ -383,13 +445,7 @@ impl<'a> RoomEvaluation<'a> {
         let rules = self.members.slots.get(position)?.rules;
         Some(match self.matches[position] {
             MemberMatch::NoRule => PushEvaluation::NO_RULE,
-            MemberMatch::UserRule(index) => {
-                let rule = &rules.rules[index];
-                PushEvaluation::new(
-                    rule.compiled_rule.name_in(&rule.scope),
-                    &rule.compiled_rule.actions,
-                )
-            }
+            MemberMatch::UserRule(index) => rules.rules[index].evaluation(),
             MemberMatch::Builtin { index, .. } => {
                 let rule = BUILTIN_RULES[index].compiled_rule.name_in(&RuleScope::Global);
                 PushEvaluation::new(rule, rules.overrides.actions(index))

@@ -97,6 +97,14 @@ proptest! {
         let room_members = Members::new(
             members.iter().map(|(user, member)| (*user, *member, indexed_rules.get(user))),
         );
+        // The members without their tags, and their devices with the tags.
+        let untagged_members = Members::new(members.iter().map(|(user, member)| {
+            (*user, Member { profile_tag: None, ..*member }, indexed_rules.get(user))
+        }));
+        let tags = members.iter().enumerate();
+        let devices: Vec<(usize, &str)> = tags
+            .filter_map(|(position, (_, member))| Some((position, member.profile_tag?)))
+            .collect();
         for (value, related_events) in events {
             let event = Event::from_value(value).unwrap();
             let event = event.with_related_events(related_events).unwrap();
@@ -106,9 +114,18 @@ proptest! {
                 .map(|(rules, (_, member))| rules.explain(&event, &room, *member, now).evaluation)
                 .collect();
             let evaluation = room_members.evaluate(&event, &room, now, &mut RequestWorkBudget::default());
+            let mut budget = RequestWorkBudget::default();
+            let untagged_results = untagged_members.evaluate(&event, &room, now, &mut budget);
+            let device_results = untagged_members.evaluate_devices(
+                devices.clone(), &event, &room, now, &mut budget,
+            );
             for (position, expected) in expected.iter().enumerate() {
                 let actual = evaluation.get(position);
                 prop_assert_eq!(actual.as_ref(), Some(expected));
+                let tag = members[position].1.profile_tag;
+                let device_result = tag.and_then(|tag| device_results.get(&(position, tag)));
+                let result = device_result.copied().or_else(|| untagged_results.get(position));
+                prop_assert_eq!(result.as_ref(), Some(expected), "{:?}", tag);
             }
             let groups = evaluation.groups();
             let grouped_members: usize = groups.iter().map(|group| group.members.len()).sum();

@@ -111,6 +111,63 @@ fn some_users_cannot_exhaust_the_budget_of_others() {
 }
 
 #[test]
+fn a_device_is_evaluated_once_and_only_with_its_own_rules() {
+    let device_document = |tag: &str| {
+        let rules: Vec<Value> = (0..100).map(|number| cheap_rule(&number.to_string())).collect();
+        let stored_json = json!({"rules": {"override": rules}, "changes": {}});
+        let scope = RuleScope::Device(tag.parse().unwrap());
+        RuleDocument::from_text(scope, &stored_json.to_string()).unwrap()
+    };
+    let documents = [
+        document_with_rules(&[expensive_rule("global")]),
+        device_document("phone"),
+        device_document("tablet"),
+    ];
+    let [rules, global_rules] = [&documents[..], &documents[..1]].map(IndexedRules::new);
+    let members =
+        Members::new([&rules, &global_rules].map(|rules| ("@a:x", Member::default(), Some(rules))));
+    let used_steps = |devices: &[(usize, &str)], event: Value| {
+        let mut budget = RequestWorkBudget::default();
+        let event = Event::from_value(event).unwrap();
+        let room = Room::default();
+        let now = Timestamp::UNIX_EPOCH;
+        members.evaluate_devices(devices.to_vec(), &event, &room, now, &mut budget);
+        MAX_REQUEST_STEPS - budget.remaining_steps
+    };
+    let message = json!({"type": "m.room.message", "content": {"a": "a".repeat(60_000) + "b"}});
+    for (devices, event, steps) in [
+        // The first rule matches: a step to find it, and one to test its condition.
+        (vec![(0, "phone")], &message, 2),
+        (vec![(0, "phone"); 1000], &message, 2),
+        (vec![(0, "phone"), (0, "tablet"), (0, "phone")], &message, 2 + 102),
+        // No rule matches: a step for each device rule of the user.
+        (vec![(0, "phone"), (0, "phone")], &json!({"type": "m.reaction"}), 200),
+        (vec![(0, "watch")], &message, 200),
+        (vec![(1, "phone"), (1, "watch")], &message, 0),
+    ] {
+        assert_eq!(used_steps(&devices, event.clone()), steps, "{devices:?}");
+    }
+}
+
+#[test]
+fn the_devices_of_a_user_share_a_budget() {
+    let tags = ["a", "b", "c", "d"];
+    let document = |tag: &&str| {
+        let stored_json = json!({"rules": {"override": [expensive_rule("x")]}, "changes": {}});
+        let scope = RuleScope::Device(tag.parse().unwrap());
+        RuleDocument::from_text(scope, &stored_json.to_string()).unwrap()
+    };
+    let rules = IndexedRules::new(&tags.iter().map(document).collect::<Vec<_>>());
+    let members = Members::new([("@a:x", Member::default(), Some(&rules))]);
+    let mut budget = RequestWorkBudget::default();
+    let devices = tags.map(|tag| (0, tag)).to_vec();
+    let (room, now) = (Room::default(), Timestamp::UNIX_EPOCH);
+    members.evaluate_devices(devices, &expensive_event(), &room, now, &mut budget);
+    let used_steps = MAX_REQUEST_STEPS - budget.remaining_steps;
+    assert_eq!((used_steps, budget.users_over_budget), (MAX_USER_STEPS, 1));
+}
+
+#[test]
 fn the_work_of_a_request_is_bounded() {
     let mut budget = RequestWorkBudget::default();
     let mut total_steps = 0;

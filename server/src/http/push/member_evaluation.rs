@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use belfry_core::push::message::{Counts, DeliveryDetails};
 use belfry_core::rules::MAX_ID_BYTES;
-use belfry_core::rules::evaluate::{Member, PushEvaluation};
+use belfry_core::rules::evaluate::PushEvaluation;
 use belfry_core::rules::evaluation_request::EvaluateRequest;
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::index::Members;
@@ -138,9 +138,23 @@ impl MemberEvaluation {
         let results = members.evaluate(&request.event, &request.room, *now, budget);
         response.add_batch(&results, &positions);
         if let Some(collector) = target_collector {
+            let devices = compiled_members.iter().enumerate().flat_map(|(index, member)| {
+                let tags = member.pushers.iter().filter_map(|pusher| pusher.profile_tag.as_deref());
+                tags.map(move |tag| (index, tag))
+            });
+            let device_results = members.evaluate_devices(
+                devices.collect(),
+                &request.event,
+                &request.room,
+                *now,
+                budget,
+            );
             for (index, member) in compiled_members.iter().enumerate() {
-                let Some(result) = results.get(index) else { continue };
-                collector.add_member(request, *now, budget, member, &result);
+                collector.add_member(request, member, |profile_tag| {
+                    let device_result =
+                        profile_tag.and_then(|tag| device_results.get(&(index, tag)));
+                    device_result.copied().or_else(|| results.get(index))
+                });
             }
             if collector.targets.len() > MAX_TARGETS {
                 return Err(MatrixError::TooManyPushers);
@@ -163,33 +177,20 @@ impl TargetCollector {
         Self { counts, loaded_account_ids: HashSet::new(), targets: Vec::new() }
     }
 
-    /// Adds those of a member's pushers that get a message. A pusher with a profile tag obeys the
-    /// rules of that device.
-    fn add_member(
+    /// Adds those of a member's pushers that get a message. `find_result` returns the result for a
+    /// profile tag.
+    fn add_member<'a>(
         &mut self,
         request: &EvaluateRequest,
-        now: Timestamp,
-        budget: &mut RequestWorkBudget,
-        member: &CompiledMember,
-        global_result: &PushEvaluation<'_>,
+        member: &'a CompiledMember,
+        find_result: impl Fn(Option<&'a str>) -> Option<PushEvaluation<'a>>,
     ) {
-        let requested_member = &request.members[member.position];
+        let user_id = member.user_id(&request.members[member.position]);
         let counts = self.counts.get(member.position).copied().unwrap_or_default();
-        let user_id = member.user_id(requested_member);
         let user_is_target = request.event.changes_membership_of(user_id);
         for ActivePusher { receiver_id, origin, profile_tag } in &member.pushers {
-            let (device, device_results);
-            let result = if profile_tag.is_some() {
-                let context =
-                    Member { profile_tag: profile_tag.as_deref(), ..requested_member.member() };
-                let rules = member.rules.as_deref();
-                device = Members::new([(user_id, context, rules)]);
-                device_results = device.evaluate(&request.event, &request.room, now, budget);
-                device_results.get(0).unwrap_or(*global_result)
-            } else {
-                *global_result
-            };
-            if result.notifies() {
+            let result = find_result(profile_tag.as_deref());
+            if let Some(result) = result.filter(PushEvaluation::notifies) {
                 self.targets.push(DeliveryTarget {
                     account_id: member.account_id,
                     receiver_id: *receiver_id,

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{DeliveringService, NOTIFY, notify_body};
+use crate::evaluation::work_budget::{expensive_event, expensive_rule, work_exceeded_count};
 use crate::support::PushService;
 
 async fn start_gateway() -> PushService {
@@ -126,6 +127,28 @@ async fn a_user_can_be_notified_only_of_replies_to_their_messages() {
     }
     let requests = gateway.wait_for(1).await;
     assert_eq!(requests[0].json()["notification"]["event_id"], "$4");
+}
+
+#[tokio::test]
+async fn pushers_with_the_same_profile_tag_are_evaluated_once() {
+    let fixture = DeliveringService::start().await;
+    for (number, tag) in ["work", "work", "work", "home", "watch"].iter().enumerate() {
+        let pusher = json!({ "pushkey": number.to_string(), "profile_tag": tag });
+        fixture.set_pusher("alice", &pusher, "https://gateway.example").await;
+    }
+    let alice = fixture.service.user_client("alice").await;
+    let mut body = notify_body("$1", &["alice"]);
+    body["event"]["content"] = expensive_event()["content"].clone();
+    // An evaluation of the rule exceeds the user's work budget, and is counted.
+    let mut evaluations = 0;
+    for (scope, new_evaluations) in [("global", 1), ("device/work", 2)] {
+        alice.put_rule_ok(&format!("{scope}/override/slow"), &expensive_rule()).await;
+        body["event"]["event_id"] = scope.into();
+        let response = fixture.product.send(NOTIFY, body.to_string()).await;
+        assert_eq!(response.expect_json(StatusCode::OK)["accepted"], 5);
+        evaluations += new_evaluations;
+        assert_eq!(work_exceeded_count(&fixture.service).await, evaluations.to_string(), "{scope}");
+    }
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ async fn put_expensive_and_cheap_rules(user: &TestClient) {
     user.put_rule_ok("global/override/slow", &expensive_rule()).await;
 }
 
-async fn work_exceeded_count(service: &Service) -> String {
+pub(crate) async fn work_exceeded_count(service: &Service) -> String {
     let metrics = service.metrics().await;
     let line = metrics
         .lines()
