@@ -253,6 +253,11 @@ impl Scopes {
             granted.covers(needed) || (granted == Scope::Follow && needed.is_covered_by_follow())
         })
     }
+
+    /// Returns whether a token with these scopes may be used where one of `needed` is required.
+    pub fn allows_any(&self, needed: &[Scope]) -> bool {
+        needed.iter().any(|scope| self.allows(*scope))
+    }
 }
 
 impl PartialEq for Scopes {

@@ -177,6 +177,13 @@ impl ActivationRequest {
 }
 
 impl Pusher {
+    /// Removes the push key and the client's data, with which other apps of the account could take
+    /// the device over, or send to it. The fields remain, because clients require them.
+    pub fn redact(&mut self) {
+        self.pushkey.clear();
+        self.data = [("url".to_owned(), Value::from(""))].into_iter().collect();
+    }
+
     /// Returns the pusher as `GET pushers` lists it. `is_activated` is shown only for Web Push,
     /// because other pushers need no activation.
     pub fn to_json(&self, is_activated: bool) -> Value {

@@ -107,7 +107,7 @@ fn the_consent_page_shows_app_account_scopes_and_redirect_target() {
         "<bdi>@alice:social.example</bdi>",
         "<li>See everything in your account</li>",
         "<li><strong>Publish, edit and delete posts in your name</strong></li>",
-        "<li>Send you push notifications, and see and change the rules for them</li>",
+        "<li>Send you push notifications, see the messages in them, and see and change the rules for them</li>",
         "After that you go back to \u{2068}tusky.example\u{2069}.",
     ] {
         assert!(page.contains(text), "{text}: {page}");

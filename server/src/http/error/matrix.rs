@@ -9,7 +9,7 @@ use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::token::MultipleTokens;
 use belfry_core::percent::PercentError;
 use belfry_core::push::pusher::{ActivationError, PusherError};
-use belfry_core::rules::{PathError, RuleAccess, RuleError};
+use belfry_core::rules::{PathError, RuleError};
 use belfry_delivery::acceptance::{EnqueueError, MAX_TARGETS};
 use belfry_store::{RuleWriteError, StoreError};
 use serde_json::json;
@@ -46,8 +46,9 @@ pub(crate) enum MatrixError {
     Deactivated,
     #[error("This token belongs to an app; the token of a user is required")]
     UserRequired,
-    #[error("{}", describe_missing_scopes(&[.0.scope(), Scope::Push], "or"))]
-    MissingScope(RuleAccess),
+    /// The token has none of these scopes.
+    #[error("{}", describe_missing_scopes(*.0, "or"))]
+    MissingScope(&'static [Scope]),
     #[error("This user is not in the namespace of the application service")]
     OutsideNamespace,
     #[error("User ids of this server have the form @NAME:{0}")]
@@ -145,8 +146,8 @@ impl MatrixError {
         match self {
             Self::MissingToken => Some("Bearer".to_owned()),
             Self::UnknownToken => Some("Bearer error=\"invalid_token\"".to_owned()),
-            Self::MissingScope(access) => {
-                let scope = access.scope();
+            Self::MissingScope(scopes) => {
+                let scope = scopes[0];
                 Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""))
             }
             _ => None,

@@ -53,7 +53,7 @@ impl FromRequestParts<AppState> for Bearer {
 
 impl Bearer {
     pub(crate) fn require_scope(&self, sufficient_scopes: &[Scope]) -> Result<(), ApiError> {
-        let is_allowed = sufficient_scopes.iter().any(|scope| self.token.scopes.allows(*scope));
+        let is_allowed = self.token.scopes.allows_any(sufficient_scopes);
         if is_allowed { Ok(()) } else { Err(ApiError::OutsideScopes(sufficient_scopes.to_vec())) }
     }
 

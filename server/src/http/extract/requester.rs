@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
 use belfry_core::matrix;
-use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::oauth::token::MultipleTokens;
 use belfry_core::oauth::token::TokenError;
 use belfry_core::percent;
@@ -34,11 +34,16 @@ pub(crate) struct Requester {
 
 impl Requester {
     pub(crate) fn require_access(&self, access: RuleAccess) -> Result<(), MatrixError> {
-        let Some(scopes) = &self.scopes else { return Ok(()) };
-        if access.is_granted_by(scopes.iter()) {
-            Ok(())
-        } else {
-            Err(MatrixError::MissingScope(access))
+        self.require_scope(access.scopes())
+    }
+
+    /// Requires a token with one of these scopes, or an application service.
+    pub(crate) fn require_scope(&self, sufficient: &'static [Scope]) -> Result<(), MatrixError> {
+        match &self.scopes {
+            Some(scopes) if !scopes.allows_any(sufficient) => {
+                Err(MatrixError::MissingScope(sufficient))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::audit::AuditKind;
+use belfry_core::oauth::scope::Scope;
 use belfry_core::push::message::Message;
 use belfry_core::push::pusher::{
     ACK_LIFETIME, ActivationRequest, NewPusher, PendingAck, PusherError, PusherRequest,
@@ -43,19 +44,26 @@ pub(crate) async fn capabilities(
     Json(json!({ "capabilities": capabilities }))
 }
 
-/// `GET pushers`: the pushers of the user.
+/// `GET pushers`: the pushers of the user. The addresses of those that other tokens have set are
+/// omitted, except for application services.
 pub(crate) async fn list_pushers(
     State(store): State<Store>,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     requester.require_access(RuleAccess::Read)?;
     let receivers = store.receivers(requester.account_id, requester.now).await?;
-    let to_json = |receiver: &Receiver| match &receiver.document {
-        ReceiverDocument::Pusher(pusher) => Some(pusher.to_json(receiver.pending_ack.is_none())),
-        ReceiverDocument::Subscription(_) => None,
+    let to_json = |receiver: Receiver| {
+        let ReceiverDocument::Pusher(mut pusher) = receiver.document else { return None };
+        if requester.token_key.is_some() && requester.token_key != receiver.token {
+            pusher.redact();
+        }
+        Some(pusher.to_json(receiver.pending_ack.is_none()))
     };
-    Ok(Json(json!({ "pushers": receivers.iter().filter_map(to_json).collect::<Vec<_>>() })))
+    Ok(Json(json!({ "pushers": receivers.into_iter().filter_map(to_json).collect::<Vec<_>>() })))
 }
+
+/// The scope required to set a pusher, because its app gets the text of messages.
+const SET_PUSHER: &[Scope] = &[Scope::Push];
 
 /// `POST pushers/set`: creates, replaces or deletes a pusher. A new one for Web Push gets no
 /// messages until its client has acknowledged the first.
@@ -66,7 +74,7 @@ pub(crate) async fn set_pusher(
     requester: Requester,
     FullBody(body): FullBody,
 ) -> Result<Response, MatrixError> {
-    requester.require_access(RuleAccess::Write)?;
+    requester.require_scope(SET_PUSHER)?;
     // A pusher can be deleted even if delivery is off.
     let delivery = delivery.as_ref().ok_or(MatrixError::DeliveryOff);
     let addresses =
@@ -173,7 +181,7 @@ pub(crate) async fn acknowledge_pusher(
     requester: Requester,
     FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {
-    requester.require_access(RuleAccess::Write)?;
+    requester.require_scope(SET_PUSHER)?;
     let request = ActivationRequest::parse(&body)?;
     let Requester { account_id, now, .. } = requester;
     let receivers = store.receivers(account_id, now).await?;

@@ -99,6 +99,84 @@ async fn without_append_a_pusher_replaces_other_accounts_pushers_with_its_push_k
     assert_eq!(accounts, BTreeSet::from(["alice", "bob"]), "both accounts have the event");
 }
 
+/// The app of a pusher gets the text of all messages that notify the user.
+#[tokio::test]
+async fn only_the_scope_push_sets_and_acknowledges_pushers() {
+    let fixture = DeliveringService::start().await;
+    let body = pusher_body(&json!({}), URL);
+    let acknowledgement = json!({ "app_id": "org.example.app", "ack_token": "x" });
+    for (scopes, is_allowed) in [
+        ("read", false),
+        ("write", false),
+        ("read write follow profile", false),
+        ("write:notifications", false),
+        ("push", true),
+        ("read write push", true),
+    ] {
+        let client = fixture.service.user_client_with_scopes("alice", scopes).await;
+        for (endpoint, body, status) in
+            [("set", &body, StatusCode::OK), ("ack", &acknowledgement, StatusCode::BAD_REQUEST)]
+        {
+            let path = format!("POST {PUSHERS}/{endpoint}");
+            let response = client.send(&path, body.to_string()).await;
+            if is_allowed {
+                response.expect_json(status);
+                continue;
+            }
+            let challenge = "Bearer error=\"insufficient_scope\", scope=\"push\"";
+            assert_eq!(response.header("www-authenticate"), challenge);
+            let error = response.expect_json(StatusCode::FORBIDDEN);
+            let message = "This token lacks the scope push";
+            assert_eq!(error, json!({ "errcode": "M_FORBIDDEN", "error": message }), "{scopes}");
+        }
+    }
+    let login = json!({
+        "type": "m.login.password", "identifier": { "type": "m.id.user", "user": "alice" },
+        "password": "correct horse alice",
+    });
+    let response = fixture.service.anonymous_client().with_json();
+    let response = response.send("POST /_matrix/client/v3/login", login.to_string()).await;
+    let token = response.expect_json(StatusCode::OK)["access_token"].clone();
+    let client = fixture.service.anonymous_client().with_token(token.as_str().unwrap());
+    client.set_pusher(&body).await.expect_json(StatusCode::OK);
+}
+
+/// Otherwise an app that may only read could take over the devices of other apps.
+#[tokio::test]
+async fn only_the_token_that_set_a_pusher_sees_its_address() {
+    let fixture = DeliveringService::start().await;
+    let data = json!({ "url": format!("{URL}/_matrix/push/v1/notify"), "secret": "x" });
+    let owner = fixture.set_pusher("alice", &json!({ "data": data }), URL).await;
+    let mut expected = pusher_body(&json!({ "data": data }), URL);
+    expected["org.matrix.msc3881.enabled"] = true.into();
+    assert_eq!(owner.pushers().await, json!([expected]));
+    let path = format!("{PUSHERS}?user_id=@alice:ring.example");
+    let listed = fixture.product.get(&path).await.expect_json(StatusCode::OK);
+    assert_eq!(listed["pushers"], json!([expected]));
+
+    expected["pushkey"] = "".into();
+    expected["data"] = json!({ "url": "" });
+    for scopes in ["read", "read:notifications", "push", "read write push"] {
+        let other = fixture.service.user_client_with_scopes("alice", scopes).await;
+        assert_eq!(other.pushers().await, json!([expected]), "{scopes}");
+    }
+    // A pusher as it is listed cannot be set, neither by the user nor by somebody else.
+    for name in ["alice", "mallory"] {
+        let client = fixture.service.user_client(name).await;
+        for kind in [json!("http"), json!(null)] {
+            expected["kind"] = kind;
+            let error = client.set_pusher(&expected).await.expect_json(StatusCode::BAD_REQUEST);
+            assert_eq!(error["errcode"], "M_INVALID_PARAM", "{error}");
+        }
+    }
+    assert_eq!(owner.pushers().await[0]["pushkey"], "key1");
+
+    // A new token of the app that knows the push key takes the pusher over.
+    let renewing = fixture.set_pusher("alice", &json!({}), URL).await;
+    assert_eq!(renewing.pushers().await[0]["pushkey"], "key1");
+    assert_eq!(owner.pushers().await[0]["pushkey"], "");
+}
+
 #[tokio::test]
 async fn a_web_push_pusher_gets_no_messages_before_its_acknowledgement() {
     let push_service = PushService::start().await;

@@ -154,7 +154,7 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
     assert!(!page.text.contains("No app has access"));
     let elk_text = "Elk|elk.example|Upload pictures, sounds and videos|Since|2027-01-16|· Not used yet|Remove access";
     let tusky_text = "Tusky|See your notifications and the rules for them|\
-                 Send you push notifications, and see and change the rules for them|\
+                 Send you push notifications, see the messages in them, and see and change the rules for them|\
                  Since|2027-01-15|· Not used yet|Signed in 2 times|\
                  Since|2027-01-16|· Not used yet|Sign out|\
                  Since|2027-01-15|· Not used yet|Sign out|Remove access";
