@@ -141,7 +141,8 @@ impl AbuseLimits {
         self.buckets([(AUTHORIZATION_REQUEST, LimitKey::Network(network))])
     }
 
-    /// Returns the bucket of tests of an account's devices, if the limit is not removed.
+    /// Returns the bucket of tests and acknowledgements of an account's devices, if the limit is not
+    /// removed.
     pub fn device_test_buckets(&self, account: i64) -> Buckets<'_> {
         self.buckets([(DEVICE_TEST, LimitKey::Account(account))])
     }

@@ -82,7 +82,7 @@ impl Delivery {
 
     /// Returns whether a client is registering the same device again. False until the receiver is
     /// activated.
-    fn is_same_device(
+    pub fn is_same_device(
         &self,
         existing: &Receiver,
         document: &ReceiverDocument,

@@ -89,6 +89,7 @@ impl AbuseGuard {
         self.apply_limits(None, &limits, CountMode::Check, &buckets).await
     }
 
+    /// Counts a message that a user sends to a device: a test, or the request to acknowledge it.
     pub async fn count_device_test(&self, account_id: i64) -> Result<(), LimitExceeded> {
         let limits = self.audit.state.limits.active();
         let buckets = limits.abuse.device_test_buckets(account_id);

@@ -23,6 +23,7 @@ use belfry_store::{Receiver, Store, WriteOutcome};
 use serde_json::{Value, json};
 
 use crate::http::error::MatrixError;
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
@@ -70,7 +71,7 @@ const SET_PUSHER: &[Scope] = &[Scope::Push];
 pub(crate) async fn set_pusher(
     State(store): State<Store>,
     State(delivery): State<Option<Arc<Delivery>>>,
-    audit: RequestAudit,
+    guard: AbuseGuard,
     requester: Requester,
     FullBody(body): FullBody,
 ) -> Result<Response, MatrixError> {
@@ -89,7 +90,7 @@ pub(crate) async fn set_pusher(
     match PusherRequest::parse(&body, &addresses)? {
         PusherRequest::Delete { app_id, pushkey } => {
             if let Some(receiver) = find_receiver(&app_id, &pushkey) {
-                let events = audit.success_event(AuditKind::ReceiverRemove).into();
+                let events = guard.audit.success_event(AuditKind::ReceiverRemove).into();
                 store.delete_receiver(&events, requester.account_id, receiver.id).await?;
             }
             Ok(Json(json!({})).into_response())
@@ -99,7 +100,7 @@ pub(crate) async fn set_pusher(
                 check_public_key(keys).map_err(PusherError::Key)?;
             }
             let existing = find_receiver(&pusher.pusher.app_id, &pusher.pusher.pushkey);
-            add_pusher(&store, &audit, &requester, delivery?, *pusher, existing).await
+            add_pusher(&store, &guard, &requester, delivery?, *pusher, existing).await
         }
     }
 }
@@ -112,10 +113,10 @@ fn as_pusher(receiver: &Receiver) -> Option<&Pusher> {
 }
 
 /// Registers a pusher. For a new one for Web Push, sends the token that its client must return to
-/// activate it.
+/// activate it. This message counts as a test of the device, because users choose its URL.
 async fn add_pusher(
     store: &Store,
-    audit: &RequestAudit,
+    guard: &AbuseGuard,
     requester: &Requester,
     delivery: &Delivery,
     new_pusher: NewPusher,
@@ -136,7 +137,12 @@ async fn add_pusher(
             expires_at: now.checked_add(ACK_LIFETIME).unwrap_or(now),
         }),
     };
-    let events = audit.success_event(AuditKind::ReceiverAdd).into();
+    let is_same_device =
+        |existing| delivery.is_same_device(existing, &receiver.document, &receiver.secrets);
+    if ack_token.is_some() && !existing.is_some_and(is_same_device) {
+        guard.count_device_test(account_id).await?;
+    }
+    let events = guard.audit.success_event(AuditKind::ReceiverAdd).into();
     let registration = delivery.register(&events, receiver, existing, now).await?;
     match (registration, ack_token) {
         (Registration::NotFound, _) => Err(MatrixError::UnknownToken),
@@ -150,7 +156,7 @@ async fn add_pusher(
             Ok((StatusCode::CREATED, Json(json!({}))).into_response())
         }
         (Registration::Added(_), None) | (Registration::Renewed, _) => {
-            take_push_key(store, audit, account_id, &pusher).await?;
+            take_push_key(store, &guard.audit, account_id, &pusher).await?;
             Ok(Json(json!({})).into_response())
         }
     }

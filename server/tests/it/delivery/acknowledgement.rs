@@ -3,14 +3,15 @@
 use axum::http::StatusCode;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use belfry::config::{Config, RateLimitMode};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};
 use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 use ring::rand::SystemRandom;
 use serde_json::{Value, json};
 
-use super::{DeliveringService, PUSHERS};
-use crate::support::{PushService, TestClient, TestResponse};
+use super::{DeliveringService, PUSHERS, pusher_body};
+use crate::support::{PushService, TestClient, TestDatabase, TestResponse};
 
 /// The secret `auth` of every device.
 const AUTH: [u8; 16] = [7; 16];
@@ -136,4 +137,42 @@ async fn an_acknowledgement_is_rejected_after_5_minutes() {
         }
         assert_eq!(client.pushers().await[0]["activated"], error.is_none());
     }
+}
+
+/// Each of these messages goes to a URL that the user chooses.
+#[tokio::test]
+async fn acknowledgements_count_as_tests_of_devices() {
+    let push_service = PushService::start().await;
+    let enforce = |config: &mut Config| config.limits.mode = RateLimitMode::Enforce;
+    let fixture = DeliveringService::start_on(TestDatabase::sqlite(), enforce).await;
+    let client = fixture.service.user_client("alice").await;
+    let device = Device::new();
+    let body = device.pusher_body(&push_service.url);
+    client.set_pusher(&body).await.expect_json(StatusCode::CREATED);
+    let requests = push_service.wait_for(1).await;
+    client.acknowledge(&device.decrypt(&requests[0].body)).await.expect_json(StatusCode::OK);
+    // Setting the same device again sends nothing.
+    for _ in 0..10 {
+        client.set_pusher(&body).await.expect_json(StatusCode::OK);
+    }
+    for _ in 0..4 {
+        let body = Device::new().pusher_body(&push_service.url);
+        client.set_pusher(&body).await.expect_json(StatusCode::CREATED);
+    }
+    let body = Device::new().pusher_body(&push_service.url);
+    let response = client.set_pusher(&body).await;
+    assert_eq!(response.header("retry-after"), "60");
+    let error = response.expect_json(StatusCode::TOO_MANY_REQUESTS);
+    let expected = json!({
+        "errcode": "M_LIMIT_EXCEEDED", "error": "Too many requests", "retry_after_ms": 60_000,
+    });
+    assert_eq!(error, expected);
+    assert_eq!(client.pushers().await.as_array().unwrap().len(), 5, "nothing is stored");
+    // Other kinds of pushers and other accounts are not affected.
+    let gateway = pusher_body(&json!({}), &push_service.url);
+    client.set_pusher(&gateway).await.expect_json(StatusCode::OK);
+    let bob = fixture.service.user_client("bob").await;
+    bob.set_pusher(&body).await.expect_json(StatusCode::CREATED);
+    fixture.service.clock.advance(60);
+    client.set_pusher(&body).await.expect_json(StatusCode::CREATED);
 }
