@@ -167,25 +167,7 @@ impl Store {
             ",
             [claim]
         );
-        let select = sql!(
-            r"
-                select d.id, r.claim, d.message_id, d.details, d.topic, d.created_at,
-                    d.expires_at, d.attempts, m.content, {receiver_columns}
-                from receivers r
-                join deliveries d on d.id = (
-                    select n.id
-                    from deliveries n
-                    where n.account_id = r.account_id
-                      and n.receiver_id = r.id
-                      and n.finished_at is null
-                    order by n.attempts, n.id
-                    limit 1
-                )
-                join messages m on m.id = d.message_id
-                where r.claim = $claim
-            ",
-            [claim]
-        );
+        let select = next_deliveries_statement(claim);
         let statements = [lock_lane, update, remove, expire, release_empty, select];
         let [.., claimed_rows]: [_; 6] = self.write_rows(Change::unaudited(statements)).await?;
         Ok(read_known_rows(claimed_rows))
@@ -221,6 +203,29 @@ impl Store {
         );
         self.write(Change::unaudited([release, wake_lanes_statement(now)])).await.map(drop)
     }
+}
+
+/// Returns the statement that selects the next delivery to each receiver of a claim.
+fn next_deliveries_statement(claim: &str) -> Statement {
+    sql!(
+        r"
+            select d.id, r.claim, d.message_id, d.details, d.topic, d.created_at,
+                d.expires_at, d.attempts, m.content, {receiver_columns}
+            from receivers r
+            join deliveries d on d.id = (
+                select n.id
+                from deliveries n
+                where n.account_id = r.account_id
+                  and n.receiver_id = r.id
+                  and n.finished_at is null
+                order by n.attempts, n.id
+                limit 1
+            )
+            join messages m on m.id = d.message_id
+            where r.claim = $claim
+        ",
+        [claim]
+    )
 }
 
 /// Returns the statement that makes lanes due whose receivers are due. A lane that a node leaves
