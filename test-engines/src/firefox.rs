@@ -10,16 +10,12 @@ use crate::launch::{find_program, launch, temp_dir};
 use crate::process_group::{ProcessGroup, SpawnOptions};
 
 /// Every site may show notifications, which Firefox displays itself, because there is no desktop.
-/// Requests to other machines fail, because their proxy does not exist.
+/// It sends no requests to other machines, because it does not resolve host names.
 const PREFERENCES: &str = "
 user_pref('permissions.default.desktop-notification', 1);
 user_pref('alerts.useSystemBackend', false);
 user_pref('dom.push.testing.allowInsecureServerURL', true);
-user_pref('network.proxy.type', 1);
-user_pref('network.proxy.http', '127.0.0.1');
-user_pref('network.proxy.http_port', 9);
-user_pref('network.proxy.ssl', '127.0.0.1');
-user_pref('network.proxy.ssl_port', 9);
+user_pref('network.dns.disabled', true);
 user_pref('datareporting.policy.dataSubmissionEnabled', false);
 ";
 

@@ -21,7 +21,7 @@ const ACK_PATH: &str = "/_matrix/client/unstable/org.matrix.msc4174/pushers/ack"
 async fn firefox_shows_notifications() {
     let push_server = PushServer::start().await;
     let mut app = WebApp::start().await;
-    // A page that subscribes before Firefox has started its push service waits for ever.
+    // A page that subscribes before Firefox has started its push service waits forever.
     let is_connected = || push_server.is_connected();
     let firefox = Firefox::open(&app.url, &push_server.websocket_url(), is_connected);
     let _firefox = match firefox {
@@ -43,17 +43,17 @@ async fn firefox_shows_notifications() {
             "notification_type": "mention", "icon": "", "title": "Bob", "body": "Cake? 🍰",
         });
         let push = json!({ "message": message, "shown": [["Bob", "Cake? 🍰"]] });
-        assert_eq!(app.next_push().await, push);
+        assert_eq!(next_push(&mut app, &push_server).await, push);
     }
 
     assert_eq!(app.evaluate("setPusher()").await, json!([201, {}]));
-    let push = app.next_push().await;
+    let push = next_push(&mut app, &push_server).await;
     assert_eq!(push["shown"], json!([["Activation", ""]]), "{push}");
     let acknowledge = format!("send('POST', '{ACK_PATH}', {})", push["message"]);
     assert_eq!(app.evaluate(&acknowledge).await, json!([200, {}]));
     let event = send_event(&server, "$1").await;
     let push = json!({ "message": event, "shown": [["@bob:x", "Cake? 🍰"]] });
-    assert_eq!(app.next_push().await, push);
+    assert_eq!(next_push(&mut app, &push_server).await, push);
 
     assert_eq!(app.evaluate("subscription.unsubscribe()").await, json!(true));
     let encodings = ["aes128gcm", "aesgcm", "aes128gcm", "aes128gcm"];
@@ -64,6 +64,11 @@ async fn firefox_shows_notifications() {
     wait_for(&mut app, "/api/v1/push/subscription", json!([404, { "error": "Record not found" }]))
         .await;
     wait_for(&mut app, "/_matrix/client/v3/pushers", json!([200, { "pushers": [] }])).await;
+}
+
+async fn next_push(app: &mut WebApp, push_server: &PushServer) -> Value {
+    let push = app.next_push().await;
+    push.unwrap_or_else(|| panic!("no message; earlier ones: {:?}", push_server.deliveries()))
 }
 
 async fn send_mention(server: &DeliveringServer, id: u64) {
@@ -88,7 +93,7 @@ async fn send_event(server: &DeliveringServer, event_id: &str) -> Value {
     event
 }
 
-/// Sends a request that one message results from, as the application service.
+/// Sends a request that causes one message, as the application service.
 async fn send_as_product(server: &DeliveringServer, endpoint: &str, body: &Value) {
     let url = format!("{}/_matrix/app/v1/{endpoint}", server.process.url);
     let request = reqwest::Client::new().post(url).bearer_auth(SERVICE_TOKEN).json(body);

@@ -48,19 +48,18 @@ impl WebApp {
     /// Evaluates an expression in the page, awaits its value, and returns it.
     pub(super) async fn evaluate(&mut self, expression: &str) -> Value {
         self.expressions.send(expression.to_owned()).unwrap();
-        let mut result = receive(&mut self.results).await;
+        let mut result = receive(&mut self.results).await.expect("the page responds in time");
         assert!(result["error"].is_null(), "{expression}: {result}");
         result["value"].take()
     }
 
-    /// Waits for the service worker's next report about a push message.
-    pub(super) async fn next_push(&mut self) -> Value {
+    /// Waits for the service worker's next report about a push message; `None` after a timeout.
+    pub(super) async fn next_push(&mut self) -> Option<Value> {
         receive(&mut self.pushes).await
     }
 }
 
-async fn receive(bodies: &mut UnboundedReceiver<String>) -> Value {
-    let body = tokio::time::timeout(TIMEOUT, bodies.recv()).await;
-    let body = body.expect("the browser responds in time").unwrap();
-    serde_json::from_str(&body).unwrap()
+async fn receive(bodies: &mut UnboundedReceiver<String>) -> Option<Value> {
+    let body = tokio::time::timeout(TIMEOUT, bodies.recv()).await.ok()?;
+    Some(serde_json::from_str(&body.unwrap()).unwrap())
 }
