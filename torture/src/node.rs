@@ -51,14 +51,22 @@ impl Node {
         let mut command = Command::new(&command_line[0]);
         command.args(&command_line[1..]).args(["serve", "--listen"]).arg(self.address.to_string());
         command.args(&self.arguments);
-        // Settings from the environment would change the scenario.
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("BELFRY_") {
-                command.env_remove(name);
-            }
-        }
+        remove_settings(&mut command);
         self.server = Some(Server::start(command, self.dir.path())?);
         Ok(())
+    }
+
+    /// Runs a `belfry` command with the settings of this node, and returns its output.
+    pub(crate) fn run_command(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).current_dir(self.dir());
+        remove_settings(&mut command);
+        let output = command.output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8(output.stdout)?);
+        }
+        let error = String::from_utf8_lossy(&output.stderr);
+        Err(format!("belfry {}: {error}", arguments.join(" ")).into())
     }
 
     pub(crate) fn kill(&mut self) -> Result<()> {
@@ -76,5 +84,14 @@ impl Node {
     /// Returns the log so far, to explain an error.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+}
+
+/// Removes the settings in the environment, which would change the scenario.
+fn remove_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("BELFRY_") {
+            command.env_remove(name);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Users with pushers, and an application service that sends events to them.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
@@ -55,10 +56,71 @@ pub(crate) fn accepted_count(response: &Response) -> Option<u64> {
     serde_json::from_str::<Value>(&response.body).ok()?["accepted"].as_u64()
 }
 
-/// Returns the number of waiting deliveries, which the server counts every ten seconds.
-pub(crate) fn waiting_count(address: SocketAddr) -> Result<u64> {
+/// The deliveries of a protocol when the server last counted them, at its start and then every ten
+/// seconds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct DeliveryCounts {
+    pub(crate) accepted: u64,
+    pub(crate) waiting: u64,
+    /// By outcome: delivered, dropped, expired and removed.
+    pub(crate) ended: BTreeMap<String, u64>,
+}
+
+impl DeliveryCounts {
+    /// Returns whether every accepted delivery has ended or waits.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.accepted == self.waiting + self.ended.values().sum::<u64>()
+    }
+}
+
+/// Returns the counts of each protocol.
+pub(crate) fn delivery_counts(address: SocketAddr) -> Result<BTreeMap<String, DeliveryCounts>> {
     let metrics = Client::new(address).send_successfully(&Request::get("/metrics"))?.body;
-    let prefix = "belfry_deliveries_waiting ";
-    let count = metrics.lines().find_map(|line| line.strip_prefix(prefix));
-    Ok(count.ok_or("no metric for waiting deliveries")?.parse()?)
+    parse_delivery_counts(&metrics)
+}
+
+fn parse_delivery_counts(metrics: &str) -> Result<BTreeMap<String, DeliveryCounts>> {
+    let mut counts: BTreeMap<String, DeliveryCounts> = BTreeMap::new();
+    for line in metrics.lines() {
+        let Some((name, labels)) = line.split_once("{protocol=\"") else { continue };
+        let Some((labels, number)) = labels.split_once("\"} ") else { continue };
+        let (protocol, outcome) = labels.split_once("\",outcome=\"").unwrap_or((labels, ""));
+        let counts = counts.entry(protocol.to_owned()).or_default();
+        let number = number.parse()?;
+        match name {
+            "belfry_deliveries_accepted_total" => counts.accepted = number,
+            "belfry_deliveries_waiting" => counts.waiting = number,
+            "belfry_deliveries_ended_total" => {
+                counts.ended.insert(outcome.to_owned(), number);
+            }
+            _ => {}
+        }
+    }
+    if counts.is_empty() {
+        return Err("no metrics of deliveries".into());
+    }
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deliveries_are_counted_by_protocol() {
+        let metrics = "# TYPE belfry_deliveries_waiting gauge\n\
+            belfry_deliveries_waiting{protocol=\"gateway\"} 3\n\
+            belfry_deliveries_waiting{protocol=\"mastodon\"} 0\n\
+            belfry_deliveries_accepted_total{protocol=\"gateway\"} 10\n\
+            belfry_deliveries_ended_total{protocol=\"gateway\",outcome=\"delivered\"} 5\n\
+            belfry_deliveries_ended_total{protocol=\"gateway\",outcome=\"dropped\"} 1\n";
+        let mut counts = parse_delivery_counts(metrics).unwrap();
+        assert_eq!(counts["mastodon"], DeliveryCounts::default());
+        let gateway = counts.get_mut("gateway").unwrap();
+        assert_eq!((gateway.accepted, gateway.waiting, gateway.ended["delivered"]), (10, 3, 5));
+        assert!(!gateway.is_complete());
+        gateway.waiting = 4;
+        assert!(gateway.is_complete());
+        assert!(parse_delivery_counts("").is_err());
+    }
 }

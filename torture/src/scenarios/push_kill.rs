@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use serde_json::Value;
 use test_engines::Postgres;
 
 use crate::Result;
@@ -15,7 +15,9 @@ use crate::client::Client;
 use crate::load::{Load, OnFailure};
 use crate::node::Node;
 use crate::outcome::{Outcome, Run};
-use crate::push::{self, accepted_count, add_users, notify_request, waiting_count};
+use crate::push::{
+    self, DeliveryCounts, accepted_count, add_users, delivery_counts, notify_request,
+};
 use crate::push_gateway::{MessageKey, PushGateway};
 
 /// The number of clients that send events concurrently.
@@ -34,6 +36,9 @@ const EVENTS: u64 = 16;
 /// Maximum time for which the load continues after [`EVENTS`] acknowledgements, in milliseconds.
 const MAX_LOAD_MS: u64 = 200;
 
+/// Number of users whose delivery log is read after each kill.
+const LOGS: usize = 4;
+
 /// Time to live of a message, far longer than the scenario.
 const TTL_MS: u64 = 7 * 24 * 3_600_000;
 
@@ -43,23 +48,20 @@ const DELIVERY_TIMEOUT: Duration = Duration::from_mins(3);
 
 pub(crate) fn kill_on_sqlite(run: &mut Run) -> Result<()> {
     let node = Node::start_new(run, &["--limits", "off"], push::SETTINGS)?;
-    kill_repeatedly(run, node)
+    kill_repeatedly(run, node, &[])
 }
 
 pub(crate) fn kill_on_postgres(run: &mut Run) -> Result<()> {
     let postgres = Postgres::start()?;
-    let arguments = ["--limits", "off", "--database", &postgres.url()];
-    let mut node = Node::new(run, &arguments, push::SETTINGS)?;
-    let mut create_key = Command::new(&node.binary);
-    create_key.args(["key", "new", "belfry.key"]).current_dir(node.dir());
-    if !create_key.output()?.status.success() {
-        return Err("the sealing key cannot be created".into());
-    }
+    let database = ["--database", &postgres.url()];
+    let mut node = Node::new(run, &["--limits", "off", database[0], database[1]], push::SETTINGS)?;
+    node.run_command(&["key", "new", "belfry.key"])?;
     node.start()?;
-    kill_repeatedly(run, node)
+    kill_repeatedly(run, node, &database)
 }
 
-fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
+/// Kills the node in each round. `database` are the flags that select its database.
+fn kill_repeatedly(run: &mut Run, mut node: Node, database: &[&str]) -> Result<()> {
     let gateways = (0..GATEWAYS).map(|_| PushGateway::start()).collect::<Result<Vec<_>>>()?;
     let url = |user: usize| {
         format!("http://{}/_matrix/push/v1/notify", gateways[user % GATEWAYS].address)
@@ -67,7 +69,8 @@ fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
     add_users(node.address, &(0..USERS).map(url).collect::<Vec<_>>())?;
     let new_sender = |number| Sender::new(number, node.address, run.rng.fork());
     let mut senders: Vec<Sender> = (0..SENDERS).map(new_sender).collect();
-    while run.next_round().is_some() {
+    let mut stored = HashMap::new();
+    while let Some(round) = run.next_round() {
         let delay = Duration::from_millis(run.rng.u64(1..=MAX_LOAD_MS));
         let load = Load::new(OnFailure::Stop);
         thread::scope(|scope| {
@@ -86,7 +89,14 @@ fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
         for sender in &mut senders {
             run.outcome.add(std::mem::take(&mut sender.outcome));
         }
+        for user in run.rng.choose_multiple(0..USERS, LOGS) {
+            for key in delivered_messages(&node, database, user)? {
+                stored.entry(key).or_insert(round);
+            }
+        }
         node.start()?;
+        let acknowledged = senders.iter().map(|sender| sender.acknowledged.len()).sum();
+        verify_counts(&mut run.outcome, &read_counts(&node)?, acknowledged);
         run.end_round();
     }
     wait_until_queue_is_empty(run, &node)?;
@@ -95,18 +105,51 @@ fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
         arrived.extend(gateway.take_messages());
     }
     verify_messages(&mut run.outcome, &senders, &arrived);
+    verify_stored_results(&mut run.outcome, &stored, &arrived);
+    let counts = read_counts(&node)?;
+    run.outcome.check(counts.ended.get("delivered") == Some(&(arrived.len() as u64)), || {
+        format!("{} messages arrived: {counts:?}", arrived.len())
+    });
     Ok(())
+}
+
+/// Returns the messages for a user whose delivery was stored as finished.
+fn delivered_messages(node: &Node, database: &[&str], user: usize) -> Result<Vec<MessageKey>> {
+    let name = format!("user{user}");
+    let log = node.run_command(&[&["push", "log", &name, "--json"], database].concat())?;
+    let mut keys = vec![];
+    for line in log.lines() {
+        let delivery: Value = serde_json::from_str(line)?;
+        if delivery["outcome"] == "delivered" {
+            let event_id = delivery["event_id"].as_str().ok_or("no event id in the log")?;
+            keys.push((event_id.to_owned(), name.clone()));
+        }
+    }
+    Ok(keys)
+}
+
+fn read_counts(node: &Node) -> Result<DeliveryCounts> {
+    let mut counts = delivery_counts(node.address)?;
+    Ok(counts.remove("gateway").ok_or("no metrics of push gateways")?)
+}
+
+/// Checks that every accepted delivery is counted: it has ended or waits.
+fn verify_counts(outcome: &mut Outcome, counts: &DeliveryCounts, acknowledged: usize) {
+    outcome.check(counts.is_complete(), || format!("deliveries are missing: {counts:?}"));
+    outcome.check(counts.accepted >= acknowledged as u64, || {
+        format!("{acknowledged} deliveries were acknowledged: {counts:?}")
+    });
 }
 
 fn wait_until_queue_is_empty(run: &mut Run, node: &Node) -> Result<()> {
     let start = Instant::now();
     loop {
-        let waiting = waiting_count(node.address)?;
-        if waiting == 0 {
+        let counts = read_counts(node)?;
+        if counts.waiting == 0 {
             return Ok(());
         }
         if start.elapsed() > DELIVERY_TIMEOUT {
-            run.outcome.record_loss(format!("{waiting} deliveries wait after the last round"));
+            run.outcome.record_loss(format!("deliveries wait after the last round: {counts:?}"));
             return Ok(());
         }
         thread::sleep(Duration::from_millis(200));
@@ -131,6 +174,22 @@ fn verify_messages(
             format!("{key:?} was sent twice by one server process: {processes:?}")
         });
         outcome.duplicates += u64::from(processes.len() > 1);
+    }
+}
+
+/// Checks that only messages in flight are sent again after a kill. `stored` contains messages
+/// whose result had been stored, with the number of the process that was killed then.
+fn verify_stored_results(
+    outcome: &mut Outcome,
+    stored: &HashMap<MessageKey, u32>,
+    arrived: &HashMap<MessageKey, Vec<u32>>,
+) {
+    for (key, process) in stored {
+        let processes = arrived.get(key).map(Vec::as_slice).unwrap_or_default();
+        let is_sent_before = processes.iter().all(|sender| sender <= process);
+        outcome.check(is_sent_before && !processes.is_empty(), || {
+            format!("{key:?} was delivered by process {process}, but sent by {processes:?}")
+        });
     }
 }
 
