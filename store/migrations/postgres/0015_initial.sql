@@ -278,7 +278,8 @@ create table receivers (
 );
 
 create index receivers_by_token on receivers (token) where token is not null;
-create index receivers_due on receivers (origin, is_proven, due_at) where due_at is not null;
+create index receivers_due on receivers (origin, is_proven, due_at, account_id, id)
+    where due_at is not null;
 create index receivers_by_claim on receivers (claim) where claim is not null;
 
 -- The content of an event or notification, while deliveries of it wait.

@@ -16,6 +16,7 @@ mod nodes;
 mod owners;
 mod plans;
 mod pooler;
+mod restored_queue;
 mod stalled;
 mod tls;
 

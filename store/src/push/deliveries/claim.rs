@@ -96,31 +96,28 @@ impl Store {
                     from (
                         select *
                         from (
-                            select *
-                            from (
-                                select account_id, id, is_proven, due_at
-                                from receivers
-                                where origin = $origin
-                                  and is_proven = 1
-                                  and due_at <= $now
-                                  and {is_unleased}
-                                order by due_at, account_id, id
-                                limit $limit
-                            ) as proven
-                            union all
-                            select *
-                            from (
-                                select account_id, id, is_proven, due_at
-                                from receivers
-                                where origin = $origin
-                                  and is_proven = 0
-                                  and due_at <= $now
-                                  and {is_unleased}
-                                order by due_at, account_id, id
-                                limit $max_unproven
-                            ) as others
-                        ) as candidates
-                        order by is_proven desc, due_at, account_id, id
+                            select account_id, id, is_proven, due_at
+                            from receivers
+                            where origin = $origin
+                              and is_proven = 1
+                              and due_at <= $now
+                              and {is_unleased}
+                            order by due_at, account_id, id
+                            limit $limit
+                        ) as proven
+                        union all
+                        select *
+                        from (
+                            select account_id, id, is_proven, due_at
+                            from receivers
+                            where origin = $origin
+                              and is_proven = 0
+                              and due_at <= $now
+                              and {is_unleased}
+                            order by due_at, account_id, id
+                            limit $max_unproven
+                        ) as others
+                        order by is_proven desc, due_at
                         limit $limit
                     ) as due
                     order by due.account_id, due.id
@@ -138,25 +135,7 @@ impl Store {
             ",
             [origin, claim, limit, max_unproven, now, lease]
         );
-        let remove = sql!(
-            // An earlier attempt's error is not the reason.
-            r"
-                update deliveries
-                set status = null,
-                    error = null,
-                    outcome = 'removed',
-                    finished_at = $now,
-                    message_id = null
-                where finished_at is null
-                  and (account_id, receiver_id) in (
-                      select r.account_id, r.id
-                      from receivers r
-                      where r.claim = $claim
-                        and not ({is_live})
-                  )
-            ",
-            [claim, now]
-        );
+        let remove = remove_statement(claim, now);
         let expire = expire_statement(claim, now, now);
         let release_empty = sql!(
             r"
@@ -246,6 +225,28 @@ pub(crate) fn wake_lanes_statement(now: Timestamp) -> Statement {
               )
         ",
         [now]
+    )
+}
+
+/// Returns the statement that removes the deliveries to claimed receivers that may not get messages.
+fn remove_statement(claim: &str, now: Timestamp) -> Statement {
+    sql!(
+        // An earlier attempt's error is not the reason.
+        r"
+            update deliveries
+            set status = null,
+                error = null,
+                outcome = 'removed',
+                finished_at = $now,
+                message_id = null
+            from receivers r
+            where r.claim = $claim
+              and deliveries.account_id = r.account_id
+              and deliveries.receiver_id = r.id
+              and deliveries.finished_at is null
+              and not ({is_live})
+        ",
+        [claim, now]
     )
 }
 

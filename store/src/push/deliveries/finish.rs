@@ -74,7 +74,8 @@ fn delivery_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
         r"
             update deliveries
             set outcome = $outcome,
-                finished_at = case when cast($outcome as text) is not null then cast($now as bigint) end,
+                finished_at = case when cast($outcome as text) is not null
+                    then cast($now as bigint) end,
                 message_id = case when cast($outcome as text) is null then message_id end,
                 attempts = attempts + 1,
                 status = $status,

@@ -183,7 +183,7 @@ pub(crate) async fn no_message_is_forgotten_after_concurrent_enqueues_claims_and
                 let name = format!("{round} {index}");
                 if index % 4 == 0 {
                     // The order of the receivers differs between messages.
-                    let deliveries = keys.iter().cycle().skip(index.unsigned_abs() as usize);
+                    let deliveries = keys.iter().cycle().skip(usize::try_from(index).unwrap());
                     let deliveries: Vec<_> = deliveries
                         .take(8)
                         .map(|&(account, id)| delivery(account, id, &name))
