@@ -191,7 +191,7 @@ pub(crate) async fn a_delivery_is_stored_claimed_and_logged(store: Store) {
         details: details("$e"),
         created_at: timestamp(NOW),
         expires_at: timestamp(EXPIRY),
-        due_at: Some(timestamp(NOW)),
+        due_at: timestamp(NOW),
         attempts: 0,
         outcome: None,
         status: None,
@@ -212,7 +212,6 @@ pub(crate) async fn a_delivery_is_stored_claimed_and_logged(store: Store) {
     let result = delivered(claimed);
     store.record_attempts(&[result], timestamp(NOW + 1)).await.unwrap();
     let delivered = LoggedDelivery {
-        due_at: None,
         attempts: 1,
         outcome: Some(DeliveryOutcome::Delivered),
         status: Some(201),

@@ -48,7 +48,7 @@ pub(crate) async fn a_paused_lane_has_no_due_deliveries(store: Store) {
     assert_eq!(lane(&store).await.failures, 1);
     assert_eq!(claim(&store, "c", NOW + 9).await, []);
     let due_at = store.delivery_log(7, None, 1).await.unwrap()[0].due_at;
-    assert_eq!(due_at, Some(timestamp(NOW + 10)));
+    assert_eq!(due_at, timestamp(NOW + 10));
     // Neither a new message nor a sweep ends the pause.
     add_receiver(&store, &pusher(7, 6, "b")).await;
     enqueue(&store, &[delivery(7, 6, "$1")]).await;
