@@ -195,7 +195,10 @@ async fn a_test_that_is_not_delivered_reports_the_reason() {
     assert!(output.contains(expected_text), "{output}");
     assert!(output.ends_with("Z; the push service has a problem: wait, or ask its operator\n"));
     let (output, _) = fixture.run_failing_test(&[&id]);
-    assert!(output.contains(": not sent yet: earlier messages to this origin failed"), "{output}");
+    assert!(
+        output.contains(": not sent yet: earlier messages failed, next attempt at 2"),
+        "{output}"
+    );
     assert_eq!(service.requests().len(), 1);
     let receiver = fixture.receivers().into_iter().find(|row| row["id"] == id.as_str()).unwrap();
     assert_eq!(receiver["failure"], "status 503");

@@ -153,7 +153,9 @@ async fn denied_devices_do_not_delay_others_at_the_same_push_service(fixture: De
     for id in 1..=5 {
         fixture.mention("bob", id).await;
     }
-    while push_service.requests().len() < 25 {
+    while fixture.service.store().queue_status().await.unwrap().waiting > 100
+        || push_service.requests().len() < 25
+    {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     assert!(fixture.delivery_log("bob").await.iter().all(|delivery| delivery.attempts == 1));
@@ -309,8 +311,8 @@ async fn a_rejected_key_deletes_only_the_pusher_that_was_sent(fixture: Deliverin
         json!({ "rejected": rejected }).to_string().into_response()
     })
     .await;
-    let client = fixture.set_pusher("alice", &json!({ "pushkey": "bad" }), &gateway.url).await;
-    fixture.set_pusher("alice", &json!({ "pushkey": "good" }), &gateway.url).await;
+    fixture.set_pusher("alice", &json!({ "pushkey": "bad" }), &gateway.url).await;
+    let client = fixture.set_pusher("alice", &json!({ "pushkey": "good" }), &gateway.url).await;
     assert_eq!(fixture.notify("$1", &["alice"]).await["accepted"], 2);
     fixture.wait_until_idle().await;
     for _ in 0..100 {
