@@ -54,7 +54,9 @@ impl HeldServer {
 
     /// Waits until this many requests have arrived, and responds to them.
     async fn respond(&self, count: u32) {
-        self.requests.acquire_many(count).await.unwrap().forget();
+        let requests = self.requests.acquire_many(count);
+        let requests = tokio::time::timeout(Duration::from_mins(1), requests).await;
+        requests.expect("too few requests have arrived").unwrap().forget();
         self.responses.add_permits(count as usize);
     }
 }
