@@ -14,7 +14,9 @@ use belfry_delivery::vapid_keys::VapidKeys;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::random;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{Database, NewDelivery, NewMessage, Options, Receiver, Store, StoreError};
+use belfry_store::{
+    Admission, Database, NewDelivery, NewMessage, Options, Receiver, Store, StoreError,
+};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -102,13 +104,18 @@ pub(crate) async fn add_event(arguments: &QueueArguments) -> Result<(), Box<dyn 
         account_id: receiver.account_id,
         receiver_id: receiver.id,
         event_id: event.event_id.clone(),
+        room_id: event.room_id.clone(),
+        topic: None,
         details: DeliveryDetails::default(),
         expires_at: now + SignedDuration::from_hours(24),
     };
     let deliveries: Vec<NewDelivery> = receivers.iter().map(delivery).collect();
     let content = seal_message(&key, &id, &Message::Event(event));
-    let delivery_count =
-        store.enqueue(&NewMessage { id, content }, &deliveries, now).await?.new.len();
+    let delivery_count = store
+        .enqueue(&NewMessage { id, content }, &deliveries, Admission::All, now)
+        .await?
+        .new
+        .len();
     println!("{delivery_count}");
     Ok(())
 }

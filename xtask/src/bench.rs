@@ -2,6 +2,7 @@
 
 mod compare;
 mod delivery;
+mod distant_delivery;
 mod line;
 mod measure;
 mod request;
@@ -63,6 +64,8 @@ struct Bench {
     other: Option<Build>,
     /// The bare axum server.
     bare: PathBuf,
+    /// The push service that responds after a delay.
+    push_service: PathBuf,
     rounds: u32,
     seconds: u32,
 }
@@ -88,6 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         current: Build { belfry: build_dir.join("belfry"), bench: build_dir.join("belfry-bench") },
         other: options.against.as_deref().map(locate_build).transpose()?,
         bare: build_dir.join("bare"),
+        push_service: build_dir.join("push_service"),
         rounds: options.rounds,
         seconds: options.seconds,
     };

@@ -19,12 +19,12 @@ use crate::{cargo, python};
 
 /// Number of accounts. Each has ten pushers.
 pub(super) const ACCOUNTS: u32 = 1_000;
-const DEVICES: f64 = 10_000.0;
+pub(super) const DEVICES: f64 = 10_000.0;
 
 /// The number of messages that the other implementations send in a round.
 const OTHER_MESSAGES: &str = "3000";
 
-const ROUNDS: u32 = 3;
+pub(super) const ROUNDS: u32 = 3;
 
 const PYWEBPUSH: &str = "pywebpush==2.5.0";
 const WEB_PUSH: &str = "web-push@3.6.7";
@@ -103,7 +103,7 @@ fn start_push_service(bare: &Path, dir: &Path) -> io::Result<Server> {
     Server::start(command, dir)
 }
 
-fn run_bench(build: &Build, dir: &Path, arguments: &[&str]) -> io::Result<()> {
+pub(super) fn run_bench(build: &Build, dir: &Path, arguments: &[&str]) -> io::Result<()> {
     let output = Command::new(&build.bench).args(arguments).current_dir(dir).output()?;
     if output.status.success() {
         return Ok(());
@@ -120,15 +120,15 @@ fn run_sender(command: &mut Command, origin: &str) -> Result<f64, Box<dyn Error>
     Ok(rate.map_err(|_| format!("messages cannot be sent: {error}"))?)
 }
 
-struct EventTimes {
+pub(super) struct EventTimes {
     /// Until the response of `notify`.
     request: Duration,
     /// Until the last message was delivered.
-    delivery: Duration,
+    pub(super) delivery: Duration,
 }
 
 /// Sends an event and waits until it is delivered to all devices.
-fn notify(instance: &Instance, round: u32) -> Result<EventTimes, Box<dyn Error>> {
+pub(super) fn notify(instance: &Instance, round: u32) -> Result<EventTimes, Box<dyn Error>> {
     let server = instance.server()?;
     let body = instance.request.body.replace("{round}", &round.to_string());
     let request = Request { body, ..instance.request.clone() };

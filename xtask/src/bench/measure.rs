@@ -11,6 +11,7 @@ use std::time::Duration;
 use test_engines::{Postgres, Server};
 
 use super::compare::Comparison;
+use super::distant_delivery::DistantOrigin;
 use super::line::{ReportLine, Target, median};
 use super::setup::{Setup, belfry_command};
 use super::{Bench, delivery};
@@ -27,6 +28,8 @@ pub(super) enum RowKind {
     Throughput(Comparison),
     /// Cost of messages from the queue to the push service, and the time that one event takes.
     Delivery(Setup),
+    /// Delivery of an event to a push service that responds after a delay.
+    DistantDelivery(Setup, DistantOrigin),
     /// Resident memory of Belfry with the given settings and without requests, in MB.
     IdleMemory(&'static str),
     /// Time from start to ready with an empty data directory, in ms.
@@ -42,11 +45,16 @@ impl Row {
             RowKind::Throughput(comparison) => {
                 return Ok(vec![comparison.measure(bench, self.name, self.target)?]);
             }
-            RowKind::Subcommand(_) | RowKind::Delivery(_) if bench.other.is_some() => {
+            RowKind::Subcommand(_) | RowKind::Delivery(_) | RowKind::DistantDelivery(..)
+                if bench.other.is_some() =>
+            {
                 return Err("not measured: this row cannot be compared with another build".into());
             }
             RowKind::Subcommand(subcommand) => return run_subcommand(bench, subcommand),
             RowKind::Delivery(setup) => return delivery::measure(bench, setup),
+            RowKind::DistantDelivery(setup, origin) => {
+                return origin.measure(bench, setup, self.name, self.target);
+            }
             RowKind::IdleMemory(settings) => ("MB", *settings, measure_idle_memory_mb),
             RowKind::StartupTime => ("ms", "", measure_startup_ms),
         };

@@ -4,6 +4,7 @@ use std::io;
 
 use super::compare::{Comparison, Reference};
 use super::delivery::ACCOUNTS;
+use super::distant_delivery::DistantOrigin;
 use super::line::Target;
 use super::measure::{Row, RowKind};
 use super::request::Request;
@@ -191,6 +192,26 @@ pub(super) const ROWS: &[Row] = &[
         }),
         target: None,
     },
+    distant_delivery(
+        "one event to 10,000 devices, HTTP/2 after 100 ms",
+        DistantOrigin { delay_ms: 100, is_http1: false, max_in_flight: None },
+        Some(Target::AtMost(5.0)),
+    ),
+    distant_delivery(
+        "one event to 10,000 devices, HTTP/2 after 300 ms",
+        DistantOrigin { delay_ms: 300, is_http1: false, max_in_flight: None },
+        Some(Target::AtMost(10.0)),
+    ),
+    distant_delivery(
+        "one event to 10,000 devices, HTTP/1.1 after 100 ms",
+        DistantOrigin { delay_ms: 100, is_http1: true, max_in_flight: None },
+        Some(Target::AtLeast(1000.0)),
+    ),
+    distant_delivery(
+        "one event to 10,000 devices, HTTP/2 after 100 ms, 429 above 100 in flight",
+        DistantOrigin { delay_ms: 100, is_http1: false, max_in_flight: Some(100) },
+        None,
+    ),
     Row { name: "idle memory", kind: RowKind::IdleMemory(""), target: Some(Target::AtMost(25.0)) },
     Row {
         name: "idle memory with delivery",
@@ -203,6 +224,20 @@ pub(super) const ROWS: &[Row] = &[
         target: Some(Target::AtMost(100.0)),
     },
 ];
+
+const fn distant_delivery(
+    name: &'static str,
+    origin: DistantOrigin,
+    target: Option<Target>,
+) -> Row {
+    let setup = Setup {
+        settings: DELIVERY,
+        account_count: ACCOUNTS,
+        prepare: |_| Ok(notify_request(ACCOUNTS)),
+        ..DEFAULT_SETUP
+    };
+    Row { name, kind: RowKind::DistantDelivery(setup, origin), target }
+}
 
 const fn throughput(name: &'static str, target: Option<f64>, comparison: Comparison) -> Row {
     let target = match target {

@@ -13,6 +13,10 @@ use super::Build;
 use super::request::{Request, Response};
 use crate::cargo;
 
+/// A file in the directory of an [`Instance`]. When Belfry starts, it trusts only the certificate
+/// authority in this file, if it exists.
+pub(super) const AUTHORITY_FILE: &str = "authority.pem";
+
 /// The configuration and data of a server, and the request to measure.
 #[derive(Clone, Copy)]
 pub(super) struct Setup {
@@ -58,6 +62,10 @@ impl Setup {
             command.args(arguments);
             if let Some(url) = &redis_url {
                 command.args(["--redis", url]);
+            }
+            let authority_file = path.join(AUTHORITY_FILE);
+            if authority_file.exists() {
+                command.env("SSL_CERT_FILE", authority_file);
             }
             command
         };
