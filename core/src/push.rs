@@ -11,5 +11,6 @@ pub mod lane_slots;
 pub mod message;
 pub mod notify_request;
 pub mod pusher;
+pub mod read_request;
 pub mod receiver;
 pub mod subscription;

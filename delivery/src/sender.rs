@@ -229,6 +229,8 @@ fn verdict_without_response(error: &AttemptError) -> Verdict {
         | E::Encryption
         | E::ForbiddenAddress
         | E::PushKeyRejected
+        | E::Replaced
+        | E::ReadElsewhere
         | E::Status(_)
         | E::Unknown(_) => Verdict::Retry,
         E::Dns | E::Refused | E::Tls | E::Certificate => Verdict::OriginUnavailable,

@@ -296,6 +296,7 @@ deliveries-title = آخر عمليات التسليم
 deliveries-tests = آخر التجارب
 deliveries-test = تجربة
 deliveries-ack = طلب تأكيد الجهاز
+deliveries-counts = الرقم على أيقونة التطبيق
 deliveries-other = إشعار
 deliveries-former-device = جهاز لم يعد في القائمة
 deliveries-waiting = في الانتظار منذ { $time }
@@ -304,6 +305,8 @@ deliveries-delivered = تم التسليم: { $time }
 deliveries-dropped = لم يتم التسليم: { $time }
 deliveries-expired = لم يتم التسليم في الوقت المناسب: { $time }
 deliveries-removed = لم يتم التسليم لأن الجهاز أُزيل: { $time }
+deliveries-read = لم يعد ضروريًا لأنه قُرئ في مكان آخر: { $time }
+deliveries-replaced = حل محله إشعار أحدث: { $time }
 
 ## Rules of apps, and titles of rules
 

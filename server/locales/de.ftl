@@ -294,6 +294,7 @@ deliveries-title = Letzte Zustellungen
 deliveries-tests = Letzte Tests
 deliveries-test = Test
 deliveries-ack = Bitte um Bestätigung des Geräts
+deliveries-counts = Zahl am App-Symbol
 deliveries-other = Benachrichtigung
 deliveries-former-device = Ein Gerät, das nicht mehr in der Liste steht
 deliveries-waiting = Wartet seit { $time }
@@ -302,6 +303,8 @@ deliveries-delivered = Zugestellt: { $time }
 deliveries-dropped = Nicht zugestellt: { $time }
 deliveries-expired = Nicht rechtzeitig zugestellt: { $time }
 deliveries-removed = Nicht zugestellt, weil das Gerät entfernt wurde: { $time }
+deliveries-read = Nicht mehr nötig, weil schon anderswo gelesen: { $time }
+deliveries-replaced = Durch eine neuere ersetzt: { $time }
 
 ## Rules of apps, and titles of rules
 

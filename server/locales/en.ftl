@@ -294,6 +294,7 @@ deliveries-title = Latest deliveries
 deliveries-tests = Latest tests
 deliveries-test = Test
 deliveries-ack = Request to confirm the device
+deliveries-counts = Number on the app icon
 deliveries-other = Notification
 deliveries-former-device = A device that is no longer listed
 deliveries-waiting = Waiting since { $time }
@@ -302,6 +303,8 @@ deliveries-delivered = Delivered: { $time }
 deliveries-dropped = Not delivered: { $time }
 deliveries-expired = Not delivered in time: { $time }
 deliveries-removed = Not delivered, because the device was removed: { $time }
+deliveries-read = Not needed, because it was read elsewhere: { $time }
+deliveries-replaced = Replaced by a newer one: { $time }
 
 ## Rules of apps, and titles of rules
 

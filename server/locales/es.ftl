@@ -294,6 +294,7 @@ deliveries-title = Últimas entregas
 deliveries-tests = Últimas pruebas
 deliveries-test = Prueba
 deliveries-ack = Petición de confirmar el dispositivo
+deliveries-counts = Número en el icono de la aplicación
 deliveries-other = Notificación
 deliveries-former-device = Un dispositivo que ya no está en la lista
 deliveries-waiting = En espera desde: { $time }
@@ -302,6 +303,8 @@ deliveries-delivered = Entregado: { $time }
 deliveries-dropped = No entregado: { $time }
 deliveries-expired = No entregado a tiempo: { $time }
 deliveries-removed = No entregado, porque el dispositivo fue eliminado: { $time }
+deliveries-read = Ya no hacía falta, porque se leyó en otro lugar: { $time }
+deliveries-replaced = Sustituida por una más reciente: { $time }
 
 ## Rules of apps, and titles of rules
 

@@ -294,6 +294,7 @@ deliveries-title = Derniers envois
 deliveries-tests = Derniers tests
 deliveries-test = Test
 deliveries-ack = Demande de confirmation de l’appareil
+deliveries-counts = Nombre sur l’icône de l’application
 deliveries-other = Notification
 deliveries-former-device = Un appareil qui n’est plus dans la liste
 deliveries-waiting = En attente depuis : { $time }
@@ -302,6 +303,8 @@ deliveries-delivered = Remis : { $time }
 deliveries-dropped = Non remis : { $time }
 deliveries-expired = Non remis à temps : { $time }
 deliveries-removed = Non remis, car l’appareil a été supprimé : { $time }
+deliveries-read = Plus nécessaire, car lue ailleurs : { $time }
+deliveries-replaced = Remplacée par une plus récente : { $time }
 
 ## Rules of apps, and titles of rules
 

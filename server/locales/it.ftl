@@ -294,6 +294,7 @@ deliveries-title = Ultime consegne
 deliveries-tests = Ultime prove
 deliveries-test = Prova
 deliveries-ack = Richiesta di confermare il dispositivo
+deliveries-counts = Numero sull’icona dell’app
 deliveries-other = Notifica
 deliveries-former-device = Un dispositivo che non è più nell’elenco
 deliveries-waiting = In attesa da: { $time }
@@ -302,6 +303,8 @@ deliveries-delivered = Consegnato: { $time }
 deliveries-dropped = Non consegnato: { $time }
 deliveries-expired = Non consegnato in tempo: { $time }
 deliveries-removed = Non consegnato, perché il dispositivo è stato rimosso: { $time }
+deliveries-read = Non più necessaria, perché letta altrove: { $time }
+deliveries-replaced = Sostituita da una più recente: { $time }
 
 ## Rules of apps, and titles of rules
 

@@ -290,6 +290,7 @@ deliveries-title = 最近の配信
 deliveries-tests = 最近のテスト
 deliveries-test = テスト
 deliveries-ack = 端末の確認のお願い
+deliveries-counts = アプリアイコンの件数
 deliveries-other = 通知
 deliveries-former-device = 一覧にない端末
 deliveries-waiting = 待機中（{ $time } から）
@@ -298,6 +299,8 @@ deliveries-delivered = 配信済み：{ $time }
 deliveries-dropped = 配信できませんでした：{ $time }
 deliveries-expired = 時間内に配信できませんでした：{ $time }
 deliveries-removed = 端末が削除されたため配信されませんでした：{ $time }
+deliveries-read = ほかの場所で読まれたため配信されませんでした：{ $time }
+deliveries-replaced = 新しい通知に置き換えられました：{ $time }
 
 ## Rules of apps, and titles of rules
 

@@ -294,6 +294,7 @@ deliveries-title = Laatste bezorgingen
 deliveries-tests = Laatste tests
 deliveries-test = Test
 deliveries-ack = Verzoek om het apparaat te bevestigen
+deliveries-counts = Aantal op het app-pictogram
 deliveries-other = Melding
 deliveries-former-device = Een apparaat dat niet meer in de lijst staat
 deliveries-waiting = Wacht sinds { $time }
@@ -302,6 +303,8 @@ deliveries-delivered = Bezorgd: { $time }
 deliveries-dropped = Niet bezorgd: { $time }
 deliveries-expired = Niet op tijd bezorgd: { $time }
 deliveries-removed = Niet bezorgd, omdat het apparaat is verwijderd: { $time }
+deliveries-read = Niet meer nodig, omdat het elders is gelezen: { $time }
+deliveries-replaced = Vervangen door een nieuwere: { $time }
 
 ## Rules of apps, and titles of rules
 

@@ -296,6 +296,7 @@ deliveries-title = Ostatnie dostawy
 deliveries-tests = Ostatnie testy
 deliveries-test = Test
 deliveries-ack = Prośba o potwierdzenie urządzenia
+deliveries-counts = Liczba na ikonie aplikacji
 deliveries-other = Powiadomienie
 deliveries-former-device = Urządzenie, którego nie ma już na liście
 deliveries-waiting = Czeka od: { $time }
@@ -304,6 +305,8 @@ deliveries-delivered = Dostarczono: { $time }
 deliveries-dropped = Nie dostarczono: { $time }
 deliveries-expired = Nie dostarczono na czas: { $time }
 deliveries-removed = Nie dostarczono, ponieważ urządzenie usunięto: { $time }
+deliveries-read = Już niepotrzebne, ponieważ przeczytano je gdzie indziej: { $time }
+deliveries-replaced = Zastąpiono nowszym: { $time }
 
 ## Rules of apps, and titles of rules
 

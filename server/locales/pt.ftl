@@ -294,6 +294,7 @@ deliveries-title = Últimas entregas
 deliveries-tests = Últimos testes
 deliveries-test = Teste
 deliveries-ack = Pedido para confirmar o dispositivo
+deliveries-counts = Número no ícone do aplicativo
 deliveries-other = Notificação
 deliveries-former-device = Um dispositivo que não está mais na lista
 deliveries-waiting = Esperando desde: { $time }
@@ -302,6 +303,8 @@ deliveries-delivered = Entregue: { $time }
 deliveries-dropped = Não entregue: { $time }
 deliveries-expired = Não entregue a tempo: { $time }
 deliveries-removed = Não entregue, porque o dispositivo foi removido: { $time }
+deliveries-read = Não era mais necessária, porque foi lida em outro lugar: { $time }
+deliveries-replaced = Substituída por uma mais recente: { $time }
 
 ## Rules of apps, and titles of rules
 

@@ -290,6 +290,7 @@ deliveries-title = 最近的发送
 deliveries-tests = 最近的测试
 deliveries-test = 测试
 deliveries-ack = 请求确认设备
+deliveries-counts = 应用图标上的数字
 deliveries-other = 通知
 deliveries-former-device = 已不在列表中的设备
 deliveries-waiting = 等待中，自 { $time } 起
@@ -298,6 +299,8 @@ deliveries-delivered = 已送达：{ $time }
 deliveries-dropped = 未送达：{ $time }
 deliveries-expired = 未及时送达：{ $time }
 deliveries-removed = 设备已移除，未送达：{ $time }
+deliveries-read = 已在其他地方阅读，无需发送：{ $time }
+deliveries-replaced = 已被较新的通知取代：{ $time }
 
 ## Rules of apps, and titles of rules
 

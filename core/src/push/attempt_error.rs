@@ -1,4 +1,4 @@
-//! The reasons why an attempt to send a message fails.
+//! The reasons why a message is not delivered.
 
 use serde::{Serialize, Serializer};
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Defines [`AttemptError`] by the code and the sentence of each variant.
 macro_rules! attempt_errors {
     ($($(#[$doc:meta])* $variant:ident = $code:literal $sentence:literal,)*) => {
-        /// The reason why an attempt to send a message failed. Stored by its code and displayed as
+        /// The reason why an attempt to send a message failed, or why none was made. Stored by its code and displayed as
         /// a sentence. Contains neither data from the other server nor resolved addresses, so it
         /// can be shown to users.
         #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -92,6 +92,10 @@ attempt_errors! {
     /// The server has certainly not processed the request, for example because it is shutting down.
     StreamRefused = "stream_refused" "the server refused the stream",
     PushKeyRejected = "push_key_rejected" "the push gateway rejected the device",
+    /// Nothing was sent: a newer message of its topic was accepted for the receiver.
+    Replaced = "replaced" "replaced by a newer message of its topic",
+    /// Nothing was sent, because the product reported that the user has read the message.
+    ReadElsewhere = "read_elsewhere" "read elsewhere",
 }
 
 impl AttemptError {

@@ -9,6 +9,7 @@ use super::receiver::Pusher;
 use crate::json;
 use crate::rules::collect_tweaks;
 use crate::rules::evaluate::PushEvaluation;
+use crate::secret::Sha256Digest;
 
 /// Maximum size of a Web Push body before encryption, in bytes. The encrypted message has at most
 /// 4,096.
@@ -43,6 +44,10 @@ pub enum Message {
         id: String,
         title: String,
         body: String,
+    },
+    /// The numbers for the badge of an app alone, for push gateways.
+    Counts {
+        id: String,
     },
 }
 
@@ -154,7 +159,7 @@ impl Message {
             Self::Event(event) => event.event_id.clone(),
             Self::Notification(notification) => notification.id.to_string(),
             Self::Ack { .. } => "ack".to_owned(),
-            Self::Test { id, .. } => id.clone(),
+            Self::Test { id, .. } | Self::Counts { id } => id.clone(),
         }
     }
 
@@ -162,8 +167,19 @@ impl Message {
     pub fn room_id(&self) -> Option<&str> {
         match self {
             Self::Event(event) => event.room_id.as_deref(),
-            Self::Notification(_) | Self::Ack { .. } | Self::Test { .. } => None,
+            Self::Notification(_) | Self::Ack { .. } | Self::Test { .. } | Self::Counts { .. } => {
+                None
+            }
         }
+    }
+
+    /// Returns the digest of a topic of an application service in the form of the header `Topic` of
+    /// Web Push: 32 characters of base64url.
+    pub fn topic_digest(&self, source: &str, topic: &str) -> String {
+        let topic = serde_json::json!([self.kind(), source, topic]);
+        let mut digest = Sha256Digest::compute(&topic.to_string()).to_text();
+        digest.truncate(32);
+        digest
     }
 
     /// Returns the body of a request to a push gateway; `None` if push gateways do not get this
@@ -178,6 +194,9 @@ impl Message {
             Self::Event(event) => Some(event.gateway_body(pusher, set_at, details)),
             Self::Test { id, title, body } => {
                 Some(EventMessage::test(id, title, body).gateway_body(pusher, set_at, details))
+            }
+            Self::Counts { .. } => {
+                Some(gateway_body(EventFields::default(), Map::new(), pusher, set_at, details))
             }
             Self::Notification(_) | Self::Ack { .. } => None,
         }
@@ -199,7 +218,8 @@ impl Message {
                 let body = serde_json::json!({ "app_id": app_id, "ack_token": ack_token });
                 Some(json::to_bytes(&body))
             }
-            Self::Notification(_) => None,
+            // Browsers revoke subscriptions whose messages show nothing.
+            Self::Notification(_) | Self::Counts { .. } => None,
         }
     }
 
@@ -211,14 +231,14 @@ impl Message {
             Self::Test { title, body, .. } => {
                 Some(NotificationMessage::test(title, body).mastodon_body(access_token))
             }
-            Self::Event(_) | Self::Ack { .. } => None,
+            Self::Event(_) | Self::Ack { .. } | Self::Counts { .. } => None,
         }
     }
 
     pub fn urgency(&self, details: &DeliveryDetails) -> Urgency {
         match self {
             Self::Event(event) => event.urgency(details),
-            Self::Notification(_) => Urgency::Normal,
+            Self::Notification(_) | Self::Counts { .. } => Urgency::Normal,
             Self::Ack { .. } | Self::Test { .. } => Urgency::High,
         }
     }
@@ -227,7 +247,8 @@ impl Message {
 /// The fields of a notification in Matrix's push gateway API that describe the event.
 #[derive(Default, Serialize)]
 struct EventFields<'a> {
-    event_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     room_id: Option<&'a str>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -319,19 +340,7 @@ impl EventMessage {
         } else {
             (self.all_fields(details, self.content.as_ref()), details.tweaks.clone())
         };
-        let mut data = pusher.data.clone();
-        data.remove("url");
-        let device = GatewayDevice {
-            app_id: &pusher.app_id,
-            pushkey: &pusher.pushkey,
-            pushkey_ts: set_at.as_second(),
-            data,
-            tweaks,
-        };
-        let counts = details.counts;
-        json::to_bytes(&GatewayBody {
-            notification: GatewayNotification { event, counts, devices: [device] },
-        })
+        gateway_body(event, tweaks, pusher, set_at, details)
     }
 
     /// Returns the body of a Web Push message. To make it small enough, `formatted_body` is
@@ -386,11 +395,33 @@ impl EventMessage {
     /// Returns only the ids, as in the format `event_id_only`.
     fn id_fields(&self) -> EventFields<'_> {
         EventFields {
-            event_id: &self.event_id,
+            event_id: Some(&self.event_id),
             room_id: self.room_id.as_deref(),
             ..EventFields::default()
         }
     }
+}
+
+fn gateway_body(
+    event: EventFields<'_>,
+    tweaks: Map<String, Value>,
+    pusher: &Pusher,
+    set_at: Timestamp,
+    details: &DeliveryDetails,
+) -> Vec<u8> {
+    let mut data = pusher.data.clone();
+    data.remove("url");
+    let device = GatewayDevice {
+        app_id: &pusher.app_id,
+        pushkey: &pusher.pushkey,
+        pushkey_ts: set_at.as_second(),
+        data,
+        tweaks,
+    };
+    let counts = details.counts;
+    json::to_bytes(&GatewayBody {
+        notification: GatewayNotification { event, counts, devices: [device] },
+    })
 }
 
 /// The body of a Mastodon Web Push message. Clients require all fields.

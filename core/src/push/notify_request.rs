@@ -12,10 +12,10 @@ use crate::rules::evaluation_request::EvaluateRequest;
 use crate::rules::event::Event;
 
 /// Time to live of a message, unless the request has `ttl_ms`.
-const DEFAULT_TTL: Duration = Duration::from_hours(48);
+pub const DEFAULT_TTL: Duration = Duration::from_hours(48);
 const MAX_TTL: Duration = Duration::from_hours(7 * 24);
 
-/// The maximum length of an event id or room id, as in Matrix.
+/// The maximum length of an event id or room id, as in Matrix, and of a topic.
 const MAX_ID_BYTES: usize = 255;
 
 /// Maximum size of a whole event in Matrix.
@@ -30,6 +30,9 @@ const MAX_ICON_BYTES: usize = 2048;
 /// The maximum length of a notification's title and text, in characters. Longer ones are truncated.
 const MAX_TEXT_LENGTH: usize = 1000;
 
+/// The requirement for the id of a notification.
+pub(super) const NUMERIC_ID: &str = "be a decimal number below 9223372036854775808";
+
 /// A request to send an event to the pushers of many users.
 #[derive(Debug)]
 pub struct NotifyRequest {
@@ -39,6 +42,8 @@ pub struct NotifyRequest {
     /// The counts of each user, in the order of the users.
     pub counts: Vec<Counts>,
     pub message: EventMessage,
+    /// The topic, of which each receiver gets only the newest waiting message.
+    pub topic: Option<String>,
     /// Time to live: an undelivered message is dropped after it.
     pub ttl: Duration,
 }
@@ -49,6 +54,8 @@ pub struct NotificationRequest {
     pub account: AccountName,
     pub message: NotificationMessage,
     pub relationship: Relationship,
+    /// The topic, of which each receiver gets only the newest waiting message.
+    pub topic: Option<String>,
     /// The time to live: an undelivered message is dropped after it.
     pub ttl: Duration,
 }
@@ -67,29 +74,31 @@ impl NotifyRequest {
             EvaluateRequest::parse_extended(body, |fields, location| {
                 fields.take("profile_tag");
                 let read_counts = take_counts(fields);
-                counts.push(read_counts.map_err(|error| error.at_path(&location.to_string()))?);
+                let read_counts =
+                    read_counts.map_err(|error| error.at_path(&location.to_string()))?;
+                counts.push(read_counts.unwrap_or_default());
                 Ok(())
             })?;
         let fields = &mut remaining_fields.body;
         let mut message = read_event(&evaluation.event)?;
         message.sender_display_name = take_name(fields, "sender_display_name")?;
         message.room_name = take_name(&mut remaining_fields.room, "name")?;
-        Ok(Self { evaluation, counts, message, ttl: take_ttl(fields)? })
+        let topic = take_id(fields, "topic")?;
+        Ok(Self { evaluation, counts, message, topic, ttl: take_ttl(fields)? })
     }
 }
 
 impl NotificationRequest {
     pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::parse(body)?;
-        let account = AccountName::parse(&fields.require_string("account")?)?;
+        let account = AccountName::take(&mut fields, "account")?;
         let notification_type = fields.require_string("type")?;
         if !NOTIFICATION_TYPES.contains(&&*notification_type) {
             let requirement = "be a notification type of Mastodon, such as mention or follow";
             return Err(RuleError::invalid_value("type", requirement));
         }
-        let id = parse_id(&fields.require_string("id")?).ok_or_else(|| {
-            RuleError::invalid_value("id", "be a decimal number below 9223372036854775808")
-        })?;
+        let id = parse_id(&fields.require_string("id")?)
+            .ok_or_else(|| RuleError::invalid_value("id", NUMERIC_ID))?;
         let icon = fields.take_string("icon")?.unwrap_or_default();
         if icon.len() > MAX_ICON_BYTES {
             let requirement = "be a URL of at most 2048 bytes";
@@ -101,6 +110,7 @@ impl NotificationRequest {
             account,
             message: NotificationMessage { id, notification_type, title, body, icon },
             relationship: take_relationship(&mut fields)?,
+            topic: take_id(&mut fields, "topic")?,
             ttl: take_ttl(&mut fields)?,
         })
     }
@@ -114,12 +124,13 @@ impl NotificationRequest {
 }
 
 impl AccountName {
-    fn parse(text: &str) -> Result<Self, RuleError> {
+    pub(super) fn take(fields: &mut Fields, name: &str) -> Result<Self, RuleError> {
+        let text = fields.require_string(name)?;
         if text.starts_with('@') {
-            return Ok(Self::UserId(text.to_owned()));
+            return Ok(Self::UserId(text));
         }
         let requirement = "be a user id such as @alice:example.org, or the id of an account";
-        let id = parse_id(text).ok_or_else(|| RuleError::invalid_value("account", requirement))?;
+        let id = parse_id(&text).ok_or_else(|| RuleError::invalid_value(name, requirement))?;
         Ok(Self::Id(id))
     }
 }
@@ -166,14 +177,23 @@ fn read_event(event: &Event) -> Result<EventMessage, RuleError> {
     })
 }
 
-fn take_counts(fields: &mut Fields) -> Result<Counts, RuleError> {
+pub(super) fn take_counts(fields: &mut Fields) -> Result<Option<Counts>, RuleError> {
     const EXPECTED: &str = "a whole number below 4294967296";
-    let Some(counts) = fields.take("counts") else { return Ok(Counts::default()) };
+    let Some(counts) = fields.take("counts") else { return Ok(None) };
     let mut fields = Fields::new(counts, Location::Field("counts"))?;
-    Ok(Counts {
+    Ok(Some(Counts {
         unread: fields.take_as("unread", EXPECTED)?.unwrap_or_default(),
         missed_calls: fields.take_as("missed_calls", EXPECTED)?.unwrap_or_default(),
-    })
+    }))
+}
+
+/// Removes and returns an optional room id or topic.
+pub(super) fn take_id(fields: &mut Fields, name: &str) -> Result<Option<String>, RuleError> {
+    let id = fields.take_string(name)?;
+    if id.as_ref().is_some_and(|id| !(1..=MAX_ID_BYTES).contains(&id.len())) {
+        return Err(RuleError::invalid_value(name, "be 1 to 255 bytes long"));
+    }
+    Ok(id)
 }
 
 fn take_relationship(fields: &mut Fields) -> Result<Relationship, RuleError> {

@@ -26,7 +26,7 @@ pub struct OutgoingMessage<'a> {
     pub source: &'a str,
     /// Time after which an undelivered message expires.
     pub ttl: Duration,
-    /// The digest of the topic: a newer message replaces a waiting one of the same topic.
+    /// The topic, in which a newer message replaces one that waits for the same receiver.
     pub topic: Option<&'a str>,
 }
 
@@ -63,11 +63,12 @@ impl OutgoingMessage<'_> {
         admission: Admission,
         now: Timestamp,
     ) -> Result<(usize, Vec<&'a DeliveryTarget>), StoreError> {
+        let topic = self.topic.map(|topic| self.content.topic_digest(self.source, topic));
         let mut count = 0;
         let mut not_added = Vec::new();
         for chunk in targets.chunks(MAX_DELIVERIES_PER_TRANSACTION) {
             let deliveries: Vec<NewDelivery> =
-                chunk.iter().map(|target| self.to_delivery(target, now)).collect();
+                chunk.iter().map(|target| self.to_delivery(target, topic.clone(), now)).collect();
             // Each chunk has a separate message, which is deleted with its last delivery.
             let id = random::hex_id();
             let content = seal_message(sealing_key, &id, &self.content);
@@ -89,14 +90,19 @@ impl OutgoingMessage<'_> {
         Sha256Digest::compute(&key.to_string())
     }
 
-    fn to_delivery(&self, target: &DeliveryTarget, now: Timestamp) -> NewDelivery {
+    fn to_delivery(
+        &self,
+        target: &DeliveryTarget,
+        topic: Option<String>,
+        now: Timestamp,
+    ) -> NewDelivery {
         NewDelivery {
             dedup_key: self.dedup_key(target),
             account_id: target.account_id,
             receiver_id: target.receiver_id,
             event_id: self.content.event_id(),
             room_id: self.content.room_id().map(str::to_owned),
-            topic: self.topic.map(str::to_owned),
+            topic,
             details: DeliveryDetails { kind: self.content.kind(), ..target.details.clone() },
             expires_at: now.checked_add(self.ttl).unwrap_or(now),
         }

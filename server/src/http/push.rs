@@ -7,5 +7,6 @@ pub(super) mod notifications;
 pub(super) mod notify;
 pub(super) mod path;
 pub(super) mod read;
+pub(super) mod read_elsewhere;
 pub(super) mod replace;
 pub(super) mod write;

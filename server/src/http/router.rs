@@ -17,7 +17,8 @@ use super::layer::cors::Cors;
 use super::matrix::{self, login, pushers, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
 use super::push::{
-    evaluate, explain, notifications as notifications_api, notify, path, read, replace, write,
+    evaluate, explain, notifications as notifications_api, notify, path, read, read_elsewhere,
+    replace, write,
 };
 use super::{assets, front, gateway, health, metrics, openapi};
 use crate::app::AppState;
@@ -232,6 +233,7 @@ fn matrix_area_router(segment: &str) -> AreaRouter {
         .route(&format!("/{segment}/app/v1/evaluate"), post(evaluate::evaluate))
         .route(&format!("/{segment}/app/v1/notify"), post(notify::notify))
         .route(&format!("/{segment}/app/v1/notifications"), post(notifications_api::notify_account))
+        .route(&format!("/{segment}/app/v1/read"), post(read_elsewhere::read_elsewhere))
         .not_found_under(&format!("/{segment}"))
         .not_found_under(&format!("//{segment}"))
 }

@@ -94,12 +94,12 @@ impl DevicesPage<'_> {
         self.is_delivery_on && device.state() == ReceiverState::Active
     }
 
-    /// Returns the subject of a delivery: the title of its rule, unless it is a test or requests an
-    /// acknowledgement.
+    /// Returns the subject of a delivery: the title of its rule, unless it is about no event.
     fn delivery_title(&self, listed: &ListedDelivery) -> String {
         let key = match (listed.delivery.details.kind, &listed.rule) {
             (MessageKind::Test, _) => "deliveries-test",
             (MessageKind::Ack, _) => "deliveries-ack",
+            (MessageKind::Counts, _) => "deliveries-counts",
             (_, Some((kind, rule))) => return rule_title(*kind, rule, &self.layout),
             (_, None) => "deliveries-other",
         };
@@ -109,7 +109,7 @@ impl DevicesPage<'_> {
     /// Returns the messages and the tests, each with the id and the title of its list.
     fn delivery_lists(&self) -> [(&'static str, Cow<'static, str>, Vec<&ListedDelivery>); 2] {
         let (messages, tests) = self.deliveries.iter().partition(|listed| {
-            matches!(listed.delivery.details.kind, MessageKind::Event | MessageKind::Notification)
+            !matches!(listed.delivery.details.kind, MessageKind::Test | MessageKind::Ack)
         });
         [
             ("deliveries", self.layout.text("deliveries-title"), messages),
@@ -128,20 +128,25 @@ impl DevicesPage<'_> {
     /// Returns the state of a delivery, with the time at which it began.
     fn delivery_state(&self, listed: &ListedDelivery) -> TimedText {
         let delivery = &listed.delivery;
-        let key = match delivery.outcome {
-            None => "deliveries-waiting",
-            Some(DeliveryOutcome::Delivered) => "deliveries-delivered",
-            Some(DeliveryOutcome::Dropped) => "deliveries-dropped",
-            Some(DeliveryOutcome::Expired) => "deliveries-expired",
-            Some(DeliveryOutcome::Removed) => "deliveries-removed",
+        let key = match (delivery.outcome, &delivery.error) {
+            (None, _) => "deliveries-waiting",
+            (Some(DeliveryOutcome::Delivered), _) => "deliveries-delivered",
+            (Some(DeliveryOutcome::Dropped), _) => "deliveries-dropped",
+            (Some(DeliveryOutcome::Expired), _) => "deliveries-expired",
+            (_, Some(AttemptError::ReadElsewhere)) => "deliveries-read",
+            (_, Some(AttemptError::Replaced)) => "deliveries-replaced",
+            (Some(DeliveryOutcome::Removed), _) => "deliveries-removed",
         };
         self.timed_text(key, delivery.finished_at.unwrap_or(delivery.created_at))
     }
 
-    /// Returns the reason why the last attempt failed.
+    /// Returns the reason why the last attempt failed, unless the state contains the reason.
     fn delivery_failure(&self, listed: &ListedDelivery) -> Option<String> {
         let LoggedDelivery { error, outcome, status, .. } = &listed.delivery;
         let error = error.as_ref()?;
+        if matches!(error, AttemptError::ReadElsewhere | AttemptError::Replaced) {
+            return None;
+        }
         if *outcome == Some(DeliveryOutcome::Removed) && status.is_some() {
             return Some(self.layout.text("devices-error-gone").into_owned());
         }

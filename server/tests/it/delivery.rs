@@ -11,6 +11,7 @@ mod origins;
 pub(crate) mod process;
 mod pushers;
 mod queue;
+mod read_elsewhere;
 mod restarts;
 mod secrets;
 mod silence;

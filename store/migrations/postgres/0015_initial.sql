@@ -273,6 +273,7 @@ create table receivers (
     due_at         bigint,          -- of the next attempt, or end of the lease; null if none waits
     claim          text,            -- random, of one claim by a node
     lease_until    bigint,          -- in database time
+    in_flight      text,            -- the delivery that the claim sends
     primary key (account_id, id),
     unique (app_id, push_key, account_id)
 );
@@ -320,6 +321,8 @@ create index deliveries_waiting on deliveries (account_id, receiver_id, attempts
 create index deliveries_waiting_for_origin on deliveries (origin, protocol, id)
     where finished_at is null;
 create index deliveries_expiring on deliveries (expires_at) where finished_at is null;
+create index deliveries_waiting_of_topic on deliveries (topic, account_id, receiver_id)
+    where finished_at is null and topic is not null;
 create index deliveries_by_message on deliveries (message_id) where message_id is not null;
 create index deliveries_of_account on deliveries (account_id, id);
 

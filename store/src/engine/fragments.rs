@@ -183,6 +183,26 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
             limit 1000 offset $max_others
         ) as excess"),
 
+    // Ends deliveries that no one needs any more. An earlier attempt's error is not the reason.
+    ("remove_deliveries", r"
+        update deliveries
+        set status = null,
+            error = $error,
+            outcome = 'removed',
+            finished_at = $now,
+            message_id = null
+        where finished_at is null"),
+    // A node sends the delivery.
+    ("is_in_flight", r"
+        exists (
+            select 1
+            from receivers r
+            where r.account_id = deliveries.account_id
+              and r.id = deliveries.receiver_id
+              and r.claim is not null
+              and r.in_flight = deliveries.id
+        )"),
+
     // No node has a lease of the receiver. The time is that of the database, because the clocks of
     // nodes may differ. A lease that ends in more than an hour is ignored: it was stored while the
     // clock of the database was ahead.

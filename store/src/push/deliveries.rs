@@ -7,6 +7,7 @@
 mod claim;
 mod finish;
 mod log;
+mod removal;
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -19,6 +20,7 @@ pub use self::claim::{ClaimedDelivery, DeliveryKey};
 pub(crate) use self::claim::{expire_statements, wake_lanes_statement};
 pub use self::finish::{AttemptRecord, ReceiverResult};
 pub use self::log::{DeliveryOutcome, LoggedDelivery, QueueStatus};
+use self::removal::remove_replaced_statement;
 use crate::engine::{
     CHUNK_LEN, FromValue, Statement, Value, list_sql, numbered_sql, read_rows, sql, values,
 };
@@ -46,7 +48,7 @@ pub struct NewDelivery {
     pub event_id: String,
     /// The room of the event.
     pub room_id: Option<String>,
-    /// The digest of its topic, of which only the newest delivery waits.
+    /// The digest of its topic.
     pub topic: Option<String>,
     /// The kind of message, rule, tweaks and counts.
     pub details: DeliveryDetails,
@@ -78,7 +80,8 @@ impl FromValue for DeliveryDetails {
 impl Store {
     /// Stores a message and its deliveries in one transaction. A delivery is omitted if its
     /// receiver may not get messages or is not admitted, if it was stored before, or if the
-    /// receiver already had [`MAX_WAITING_PER_RECEIVER`] waiting ones.
+    /// receiver already had [`MAX_WAITING_PER_RECEIVER`] waiting ones, of other topics. An older
+    /// delivery of the same topic to the same receiver is removed, unless it is in flight.
     pub async fn enqueue(
         &self,
         message: &NewMessage,
@@ -135,6 +138,9 @@ impl Store {
             ",
             [id, now]
         );
+        if deliveries.iter().any(|delivery| delivery.topic.is_some()) {
+            change = change.and(remove_replaced_statement(id, now));
+        }
         let change = change.and(insert_message).and(wake_lanes);
         let inserted_rows = self.write(change).await?;
         let new_keys: Vec<Sha256Digest> = read_rows(inserted_rows.into_iter().flatten().collect())?;
@@ -216,7 +222,18 @@ const INSERT_NEW: &str = numbered_sql!(
         from new n
         join receivers r on r.account_id = n.account_id and r.id = n.receiver_id
         where {is_live}
-          and r.waiting < 100
+          and (
+              r.waiting < 100
+              or exists (
+                  select 1
+                  from deliveries older
+                  where older.topic = n.topic
+                    and older.account_id = n.account_id
+                    and older.receiver_id = n.receiver_id
+                    and older.topic is not null
+                    and older.finished_at is null
+              )
+          )
           and (
               cast($admits_all as bigint) = 1
               or (

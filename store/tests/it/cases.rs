@@ -18,6 +18,7 @@ pub(super) mod last_use;
 pub(super) mod overlapping_reads;
 pub(super) mod push_retention;
 pub(super) mod receivers;
+pub(super) mod removal;
 pub(super) mod requests;
 pub(super) mod retention;
 pub(super) mod rule_writes;

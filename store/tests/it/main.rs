@@ -23,8 +23,8 @@ mod tls;
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, claims, codes,
     deletion, deliveries, excess, grants, lanes, last_use, overlapping_reads, push_retention,
-    receivers, requests, retention, rule_writes, rulesets, sessions, signing_keys, timed_rules,
-    tokens, whole,
+    receivers, removal, requests, retention, rule_writes, rulesets, sessions, signing_keys,
+    timed_rules, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -307,6 +307,14 @@ conformance! {
         receivers_from_a_clock_that_was_ahead_are_due_after_it_is_set_back,
         every_accepted_delivery_waits_or_has_ended_after_any_deletion,
         a_message_without_deliveries_is_deleted_even_if_the_clock_is_not_trusted,
+    }
+    removal::{
+        a_newer_message_of_a_topic_replaces_the_waiting_one,
+        a_full_receiver_accepts_a_message_that_replaces_another,
+        a_delivery_in_flight_is_neither_replaced_nor_withdrawn,
+        a_failed_delivery_is_removed_if_a_newer_one_of_its_topic_waits,
+        messages_that_were_read_are_withdrawn,
+        concurrent_messages_of_a_topic_leave_one,
     }
     overlapping_reads::{
         a_token_read_while_its_account_or_app_changes_is_not_cached,

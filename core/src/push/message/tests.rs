@@ -279,6 +279,41 @@ fn each_receiver_gets_the_messages_of_its_kind() {
     assert_eq!(ack.urgency(&DeliveryDetails::default()), Urgency::High);
     let ack_body = json!({"app_id": "app", "ack_token": "t"});
     assert_eq!(bodies(&ack), [None, Some(ack_body), None]);
+
+    let counts = Message::Counts { id: "counts-1".to_owned() };
+    assert_eq!(counts.urgency(&details()), Urgency::Normal);
+    let counts_body = |unread: u32| {
+        let details =
+            DeliveryDetails { counts: Counts { unread, missed_calls: 0 }, ..Default::default() };
+        let pusher = pusher(&json!({"url": "https://x/", "format": "event_id_only"}));
+        let body = counts.gateway_body(&pusher, Timestamp::from_second(7).unwrap(), &details);
+        serde_json::from_slice::<Value>(&body.unwrap()).unwrap()
+    };
+    let device = json!({"app_id": "app", "pushkey": "key", "pushkey_ts": 7, "tweaks": {},
+        "data": {"format": "event_id_only"}});
+    let expected = json!({"counts": {"unread": 3}, "devices": [device]});
+    assert_eq!(counts_body(3), json!({ "notification": expected }));
+    assert_eq!(counts_body(0)["notification"]["counts"], json!({}));
+    let [_, web_push, subscription] = bodies(&counts);
+    assert_eq!((web_push, subscription), (None, None), "they would show nothing");
+}
+
+#[test]
+fn a_topic_has_a_digest_for_each_kind_of_message_and_application_service() {
+    let event = Message::Event(event_message());
+    let digest = event.topic_digest("product", "kitchen");
+    assert_eq!(digest.len(), 32);
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    assert!(digest.bytes().all(is_base64url), "{digest}");
+    assert_eq!(event.topic_digest("product", "kitchen"), digest);
+    let notification = Message::Notification(notification_message());
+    for other in [
+        event.topic_digest("product", "garden"),
+        event.topic_digest("other", "kitchen"),
+        notification.topic_digest("product", "kitchen"),
+    ] {
+        assert_ne!(other, digest);
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn notify_body() -> Value {
         },
         "room": {"name": "Cake", "member_count": 3},
         "sender_display_name": "Bob",
+        "topic": "kitchen",
         "ttl_ms": 60_000,
         "all": true,
         "members": [
@@ -39,7 +40,7 @@ fn notification_body() -> Value {
     json!({
         "account": "@alice:example.org", "type": "mention", "id": "42", "title": "Bob mentioned you",
         "body": "Hello", "icon": "https://x/i.png", "relationship": {"followed": true},
-        "ttl_ms": 604_800_000,
+        "topic": "a", "ttl_ms": 604_800_000,
     })
 }
 
@@ -56,7 +57,7 @@ fn a_notify_request_contains_the_evaluation_and_the_message() {
         content: Some(json!({"body": "Hello"})),
     };
     assert_eq!(request.message, expected_message);
-    assert_eq!(request.ttl, Duration::from_mins(1));
+    assert_eq!((request.topic.as_deref(), request.ttl), (Some("kitchen"), Duration::from_mins(1)));
     let no_counts = Counts::default();
     assert_eq!(request.counts, [Counts { unread: 3, missed_calls: 1 }, no_counts, no_counts]);
     let evaluation = &request.evaluation;
@@ -69,7 +70,7 @@ fn a_notify_request_contains_the_evaluation_and_the_message() {
     assert_eq!(members, [("@ann:x", ann), ("@cat:x", others), ("@dan:x", others)]);
 
     let request = parse(&json!({"event": {"event_id": "$1"}, "members": []})).unwrap();
-    assert_eq!(request.ttl, 2 * DAY);
+    assert_eq!((request.topic, request.ttl), (None, 2 * DAY));
     assert_eq!((request.message.content, request.message.room_name), (None, None));
 }
 
@@ -115,6 +116,9 @@ fn an_invalid_notify_request_is_rejected_with_the_reason() {
         ),
         ("/room/name", json!(1), BadJson, "room.name must be a string"),
         ("/sender_display_name", json!([]), BadJson, "sender_display_name must be a string"),
+        ("/topic", json!(1), BadJson, "topic must be a string"),
+        ("/topic", json!(""), InvalidParam, "topic must be 1 to 255 bytes long"),
+        ("/topic", json!("é".repeat(128)), InvalidParam, "topic must be 1 to 255 bytes long"),
         ("/ttl_ms", json!(604_800_001), InvalidParam, "ttl_ms must be at most 604800000 (7 days)"),
         ("/ttl_ms", json!(u64::MAX), InvalidParam, "ttl_ms must be at most 604800000 (7 days)"),
         ("/ttl_ms", json!(-1), BadJson, "ttl_ms must be a whole number of milliseconds"),
@@ -193,6 +197,7 @@ fn a_notification_request_is_parsed() {
             icon: "https://x/i.png".to_owned(),
         },
         relationship: Relationship { followed: true, follower: false },
+        topic: Some("a".to_owned()),
         ttl: 7 * DAY,
     };
     assert_eq!(parse_notification(&notification_body()), Ok(expected));

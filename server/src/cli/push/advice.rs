@@ -53,7 +53,13 @@ pub(super) fn advise_on_error(error: &AttemptError, protocol: Protocol) -> Optio
                 .to_owned()
         }
         E::Malformed => "check that every node runs the same version".to_owned(),
-        E::Disabled | E::ReceiverKind | E::TooLarge | E::Encryption | E::Unknown(_) => return None,
+        E::Disabled
+        | E::ReceiverKind
+        | E::TooLarge
+        | E::Encryption
+        | E::Replaced
+        | E::ReadElsewhere
+        | E::Unknown(_) => return None,
     };
     Some(advice)
 }

@@ -50,14 +50,15 @@ pub(crate) async fn notify_account(
         return Ok(Json(json!({ "accepted": 0 })));
     }
     let content = Message::Notification(request.message);
-    let message = OutgoingMessage { content, source: &service.id, ttl: request.ttl, topic: None };
+    let topic = request.topic.as_deref();
+    let message = OutgoingMessage { content, source: &service.id, ttl: request.ttl, topic };
     let accepted = delivery.enqueue(&message, targets, now).await?;
     Ok(Json(json!({ "accepted": accepted })))
 }
 
 /// Returns the id and the user id of an account in the namespaces of the service. An account outside
 /// them gets the same error as an unknown one, so that the service does not learn which exist.
-async fn find_account(
+pub(super) async fn find_account(
     evaluator: &Evaluator,
     service: &ApplicationService,
     name: &AccountName,

@@ -30,7 +30,7 @@ pub(crate) async fn notify(
     let delivery = delivery.ok_or(MatrixError::DeliveryOff)?;
     let slot = evaluator.pool.enter()?;
     let request = slot.run(move || NotifyRequest::parse(&body)).await??;
-    let NotifyRequest { evaluation, counts, message, ttl } = request;
+    let NotifyRequest { evaluation, counts, message, topic, ttl } = request;
     let now = evaluator.clock.now();
     let evaluation = MemberEvaluation::new(evaluation, Some(counts), now);
     let mut evaluation = evaluation.run(&evaluator, &slot, &service).await?;
@@ -46,8 +46,9 @@ pub(crate) async fn notify(
         .await?;
     // The slot is free for others while the database is slow.
     drop(slot);
-    let message =
-        OutgoingMessage { content: Message::Event(message), source: &service.id, ttl, topic: None };
+    let content = Message::Event(message);
+    let topic = topic.as_deref();
+    let message = OutgoingMessage { content, source: &service.id, ttl, topic };
     let accepted = delivery.enqueue(&message, targets, now).await?;
     response.extend(format!(r#","accepted":{accepted}}}"#).bytes());
     Ok(JsonBytes(response.into()))

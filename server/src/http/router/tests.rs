@@ -126,6 +126,7 @@ fn expected_areas() -> BTreeMap<String, Area> {
             "app/v1/evaluate",
             "app/v1/notify",
             "app/v1/notifications",
+            "app/v1/read",
             "{*path}",
         ] {
             expected.insert(format!("/{segment}/{path}"), MATRIX);

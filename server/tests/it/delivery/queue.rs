@@ -26,7 +26,7 @@ async fn start_push_service_with_status(status: u16) -> (PushService, Arc<Atomic
 }
 
 impl DeliveringService {
-    async fn delivery_log(&self, name: &str) -> Vec<LoggedDelivery> {
+    pub(crate) async fn delivery_log(&self, name: &str) -> Vec<LoggedDelivery> {
         let store = self.service.store();
         let account_id = store.account_by_name(name).await.unwrap().unwrap().id;
         store.delivery_log(account_id, None, 100).await.unwrap()

@@ -90,7 +90,18 @@ impl Store {
         let update = sql!(
             r"
                 update receivers
-                set claim = $claim, lease_until = unixepoch() + $lease, due_at = $now + $lease
+                set claim = $claim,
+                    lease_until = unixepoch() + $lease,
+                    due_at = $now + $lease,
+                    in_flight = (
+                        select n.id
+                        from deliveries n
+                        where n.account_id = receivers.account_id
+                          and n.receiver_id = receivers.id
+                          and n.finished_at is null
+                        order by n.attempts, n.id
+                        limit 1
+                    )
                 from (
                     select due.account_id, due.id
                     from (

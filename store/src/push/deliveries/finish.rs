@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::DeliveryOutcome;
 use super::claim::DeliveryKey;
+use super::removal::remove_if_replaced_statement;
 use crate::engine::{Statement, sql};
 use crate::error::StoreError;
 use crate::store::{Change, Store};
@@ -48,8 +49,11 @@ impl Store {
         sorted_attempts.sort_by_key(|attempt| (attempt.key.account_id, attempt.key.receiver_id));
         let mut change = Change::unaudited([]);
         for attempt in &sorted_attempts {
-            change =
-                change.and(delivery_statement(attempt, now)).and(receiver_statement(attempt, now));
+            change = change.and(delivery_statement(attempt, now));
+            if attempt.outcome.is_none() {
+                change = change.and(remove_if_replaced_statement(&attempt.key.id, now));
+            }
+            change = change.and(receiver_statement(attempt, now));
         }
         let messages: BTreeSet<&str> =
             attempts.iter().map(|attempt| attempt.key.message_id.as_str()).collect();

@@ -18,7 +18,7 @@ pub enum DeliveryOutcome {
     Dropped,
     /// It was not accepted before it expired.
     Expired,
-    /// The receiver may not get messages any more.
+    /// The receiver may not get messages any more, or does not need this one.
     Removed,
 }
 
@@ -66,7 +66,7 @@ pub struct LoggedDelivery {
     pub outcome: Option<DeliveryOutcome>,
     /// The HTTP status of the last response.
     pub status: Option<i64>,
-    /// Why the last attempt failed.
+    /// Why the last attempt failed, or the delivery was removed.
     pub error: Option<AttemptError>,
     pub finished_at: Option<Timestamp>,
 }
