@@ -16,7 +16,11 @@ const START: i64 = 1_800_000_000;
 /// Deletes the rows beyond the maximum numbers and returns their number. An app may have
 /// `max_app_tokens` app tokens.
 async fn delete_excess(store: &Store, max_app_tokens: usize) -> usize {
-    let deleted_counts = store.delete_excess(max_app_tokens, timestamp(START)).await.unwrap();
+    delete_excess_at(store, max_app_tokens, START).await
+}
+
+async fn delete_excess_at(store: &Store, max_app_tokens: usize, now: i64) -> usize {
+    let deleted_counts = store.delete_excess(max_app_tokens, timestamp(now)).await.unwrap();
     deleted_counts.into_iter().map(|(_, count)| count).sum()
 }
 
@@ -51,7 +55,8 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
     use_token(&store, "b", START + 10).await;
     store.flush_uses().await.unwrap();
 
-    assert_eq!(delete_excess(&store, 3).await, 2);
+    let later = START + 7200;
+    assert_eq!(delete_excess_at(&store, 3, later).await, 2);
 
     for (secret, remains) in [
         ("a", false),
@@ -70,7 +75,7 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
     }
     assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since the last deletion");
     issue_app_token(&store, 1, "f", START).await;
-    assert_eq!(delete_excess(&store, 1).await, 3);
+    assert_eq!(delete_excess_at(&store, 1, later).await, 3);
     assert!(store.token(hashed_secret("b")).await.unwrap().is_some());
 }
 
@@ -91,9 +96,7 @@ pub(crate) async fn a_new_token_is_not_deleted_before_its_first_use(store: Store
     let new_token = NewToken { created_at, ..token("new of alice", Some(7)) };
     store.add_token(&any_events(), &new_token).await.unwrap();
 
-    let deleted_counts = store.delete_excess(2, timestamp(START + 150)).await.unwrap();
-
-    assert_eq!(deleted_counts.iter().map(|(_, count)| count).sum::<usize>(), 3);
+    assert_eq!(delete_excess_at(&store, 2, START + 150).await, 3);
     for (secret, remains) in [
         ("a", false),
         ("b", false),
