@@ -41,4 +41,6 @@ pub(super) async fn observe_deliveries(observer: &mut Observer) {
         scrape.value("belfry_delivery_removed_receivers_total", &[]) == Some(1.0)
     };
     watch.observe_until("a removed receiver", scrape, is_removed).await;
+    delivery.count_backlog().await.unwrap();
+    watch.observe(&scrape().await);
 }
