@@ -2,6 +2,7 @@
 //! push services receive.
 
 mod acknowledgement;
+mod attacks;
 mod first_message;
 mod keys;
 mod nodes;

@@ -58,6 +58,18 @@ impl PushService {
     pub(crate) async fn start_with(
         respond: impl Fn(&PushRequest) -> Response + Send + Sync + 'static,
     ) -> Self {
+        let respond = Arc::new(respond);
+        Self::start_async(move |request| {
+            let respond = Arc::clone(&respond);
+            async move { respond(&request) }
+        })
+        .await
+    }
+
+    /// Starts a service that may take time to respond, or never does.
+    pub(crate) async fn start_async<F: Future<Output = Response> + Send>(
+        respond: impl Fn(PushRequest) -> F + Send + Sync + 'static,
+    ) -> Self {
         let received = Arc::<ReceivedRequests>::default();
         let respond = Arc::new(respond);
         let handler_received = Arc::clone(&received);
@@ -72,7 +84,7 @@ impl PushService {
                 let request = PushRequest { path, headers, body };
                 received.requests.lock().unwrap().push(request.clone());
                 received.arrival.notify_one();
-                respond(&request)
+                respond(request).await
             }
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
