@@ -203,6 +203,18 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
               and r.in_flight = deliveries.id
         )"),
 
+    // Removes waiting deliveries of an account, except those in flight. They are found through the
+    // receivers, because the log of an account is longer than its queue.
+    ("remove_read_deliveries", r"
+        {remove_deliveries}
+        and (account_id, receiver_id) in (
+            select r.account_id, r.id
+            from receivers r
+            where r.account_id = $account_id
+              and r.waiting > 0
+        )
+        and not {is_in_flight}"),
+
     // No node has a lease of the receiver. The time is that of the database, because the clocks of
     // nodes may differ. A lease that ends in more than an hour is ignored: it was stored while the
     // clock of the database was ahead.

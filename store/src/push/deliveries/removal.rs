@@ -40,25 +40,17 @@ impl Store {
         let error = AttemptError::ReadElsewhere;
         match messages {
             ReadMessages::Room { room_id, up_to_ms } => {
-                // Ids begin with the time.
-                let first_unread_ms =
-                    i64::try_from(*up_to_ms).unwrap_or(i64::MAX).saturating_add(1);
+                // Ids begin with the time. `||` prevents a search in the log by id.
+                let unread_from_ms = i64::try_from(*up_to_ms).unwrap_or(i64::MAX).saturating_add(1);
+                let unread_from = event_id(unread_from_ms, 0);
                 change = change.and(sql!(
                     r"
-                        {remove_deliveries}
-                          and account_id = $account_id
+                        {remove_read_deliveries}
                           and room_id = $room_id
-                          and id < $first_unread_id
-                          and not {is_in_flight}
+                          and id || '' < $unread_from
                         returning id
                     ",
-                    [
-                        account_id,
-                        room_id = room_id.as_str(),
-                        first_unread_id = event_id(first_unread_ms, 0),
-                        error,
-                        now
-                    ]
+                    [account_id, room_id = room_id.as_str(), unread_from, error, now]
                 ));
             }
             ReadMessages::Events { room_id, event_ids } => {
@@ -66,11 +58,9 @@ impl Store {
                     change = change.and(list_sql!(
                         chunk,
                         r"
-                            {remove_deliveries}
-                              and account_id = $account_id
+                            {remove_read_deliveries}
                               and room_id = $room_id
                               and event_id in ({list})
-                              and not {is_in_flight}
                             returning id
                         ",
                         [account_id, room_id = room_id.as_str(), error = error.clone(), now]
@@ -82,11 +72,9 @@ impl Store {
                     change = change.and(list_sql!(
                         chunk,
                         r"
-                            {remove_deliveries}
-                              and account_id = $account_id
+                            {remove_read_deliveries}
                               and protocol = $protocol
                               and event_id in ({list})
-                              and not {is_in_flight}
                             returning id
                         ",
                         [account_id, protocol = Protocol::Mastodon, error = error.clone(), now]
