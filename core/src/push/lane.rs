@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{Verdict, pause_after_failures};
 
@@ -32,6 +32,8 @@ const SLOWDOWN: Duration = Duration::from_millis(200);
 const FAILING_ACCOUNTS: usize = 3;
 /// The same if all of them got the status 429.
 const THROTTLED_ACCOUNTS: usize = 2;
+/// Time after a success in which the status 429 means that too many messages are in flight.
+const OVERLOAD: SignedDuration = SignedDuration::from_secs(10);
 /// Maximum pause of a lane that `Retry-After` extends. Afterwards, one message tests the origin.
 const MAX_LANE_RETRY_AFTER: Duration = Duration::from_mins(10);
 
@@ -141,7 +143,11 @@ impl Lane {
     /// Records an answer that was received at `now`. Returns the receiver's pause, if the attempt
     /// failed; afterwards [`Lane::paused_until`] says whether the lane pauses.
     pub fn add(&mut self, answer: &Answer, now: Timestamp) -> Option<Duration> {
-        let is_explained = self.record.succeeded_at.is_some_and(|time| time >= answer.started_at);
+        // An origin that has just accepted messages is only overloaded if it rejects others.
+        let is_throttled = answer.verdict == Verdict::Throttled;
+        let since = if is_throttled { now.saturating_sub(OVERLOAD) } else { Ok(answer.started_at) };
+        let since = since.unwrap_or(Timestamp::MIN);
+        let is_explained = self.record.succeeded_at.is_some_and(|time| time >= since);
         match answer.verdict {
             Verdict::Delivered => self.add_success(answer, now),
             Verdict::ReceiverGone | Verdict::Rejected | Verdict::Dropped => {}

@@ -310,8 +310,7 @@ create index deliveries_waiting_of_topic on deliveries (topic, account_id, recei
 create index deliveries_by_message on deliveries (message_id) where message_id is not null;
 create index deliveries_of_account on deliveries (account_id, id);
 
--- A lane: the deliveries to one origin, which pause together if the origin fails. A claim locks its
--- row.
+-- A lane: the deliveries to one origin, which pause together if the origin fails.
 create table lanes (
     origin        text   not null primary key,
     due_at        bigint,                   -- when a delivery may be due; null if none waits

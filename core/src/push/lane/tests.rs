@@ -232,6 +232,20 @@ fn an_overloaded_origin_is_approached_slowly_again() {
     }
 }
 
+/// It rejects what exceeds its limit, and accepts the rest.
+#[test]
+fn an_overloaded_origin_that_accepts_other_messages_is_not_paused() {
+    for (seconds, is_paused) in [(10, false), (11, true)] {
+        let mut lane = Lane::new(proven_record());
+        lane.add(&answer(Verdict::Delivered, 1, at(-1)), at(0));
+        for account in 2..100 {
+            let rejected = answer(Verdict::Throttled, account, at(seconds - 1));
+            assert_eq!(lane.add(&rejected, at(seconds)), Some(SECOND));
+        }
+        assert_eq!(lane.paused_until().is_some(), is_paused, "{seconds}");
+    }
+}
+
 #[test]
 fn an_origin_that_has_accepted_nothing_gets_few_messages() {
     let mut lane = Lane::new(LaneRecord { max_in_flight: 500, ..LaneRecord::default() });

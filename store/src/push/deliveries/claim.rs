@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use belfry_core::push::message::DeliveryDetails;
+use belfry_core::secret::Sha256Digest;
 use jiff::Timestamp;
 
 use crate::engine::{FromRow, Row, Statement, read_known_rows, sql};
@@ -84,8 +85,17 @@ impl Store {
         let max_unproven = i64::try_from(max_unproven).unwrap_or(i64::MAX);
         let lease = Self::LEASE.as_secs().cast_signed();
         // Claims of a lane run one after the other, so each finds receivers that the previous one
-        // has left.
-        let lock_lane = sql!("update lanes set origin = origin where origin = $origin", [origin]);
+        // has left. The row of the lane is not locked, because `enqueue` locks it after receivers.
+        let lock_name = format!("claim {}", &Sha256Digest::compute(origin).to_text()[..1]);
+        let lock = sql!(
+            r"
+                insert into locks (name)
+                values ($name)
+                on conflict (name) do update
+                set name = excluded.name
+            ",
+            [name = lock_name]
+        );
         // Rows are locked in the order of their ids, as in `record_attempts`, to avoid deadlocks.
         let update = sql!(
             r"
@@ -158,7 +168,7 @@ impl Store {
             [claim]
         );
         let select = next_deliveries_statement(claim);
-        let statements = [lock_lane, update, remove, expire, release_empty, select];
+        let statements = [lock, update, remove, expire, release_empty, select];
         let [.., claimed_rows]: [_; 6] = self.write_rows(Change::unaudited(statements)).await?;
         Ok(read_known_rows(claimed_rows))
     }

@@ -35,7 +35,7 @@ pub(crate) fn delivery(account_id: i64, receiver_id: i64, event_id: &str) -> New
         receiver_id,
         event_id: event_id.to_owned(),
         room_id: Some("!room:example.org".to_owned()),
-        topic: Some("topic".to_owned()),
+        topic: Some(format!("topic of {event_id}")),
         details: details(event_id),
         expires_at: timestamp(EXPIRY),
     }
@@ -206,7 +206,10 @@ pub(crate) async fn a_delivery_is_stored_claimed_and_logged(store: Store) {
     assert_eq!((&claimed.receiver, claimed.attempts), (&receiver, 0));
     assert_eq!((&*claimed.content, &*claimed.key.message_id), ("sealed m", "m"));
     assert_eq!((claimed.key.account_id, claimed.key.receiver_id), (7, 5));
-    assert_eq!((&claimed.details, claimed.topic.as_deref()), (&waiting.details, Some("topic")));
+    assert_eq!(
+        (&claimed.details, claimed.topic.as_deref()),
+        (&waiting.details, Some("topic of $e"))
+    );
     assert_eq!((claimed.created_at, claimed.expires_at), (timestamp(NOW), timestamp(EXPIRY)));
 
     let result = delivered(claimed);
