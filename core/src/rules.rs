@@ -4,7 +4,7 @@
 //! [`RuleDocument`]. A [`Ruleset`] contains all rules of a scope that are evaluated, including the
 //! built-in rules.
 
-mod access;
+pub mod access;
 mod action;
 pub mod body;
 pub mod builtin;
@@ -34,7 +34,6 @@ pub mod time_and_day;
 pub mod trial;
 pub mod work;
 
-pub use access::RuleAccess;
 pub(crate) use action::collect_tweaks;
 pub use action::{Action, Effect, TweakValue};
 pub use body::{EnabledChange, NewRule};

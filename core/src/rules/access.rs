@@ -1,24 +1,13 @@
-//! OAuth scopes required to read and write push rules.
+//! OAuth scopes for push rules and pushers. Of each list, one scope is required. `push` is in all of
+//! them, because it covers everything that concerns a client's notifications.
 
 use crate::oauth::scope::Scope;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleAccess {
-    Read,
-    /// Create, change or delete rules.
-    Write,
-}
+pub const READ_RULES: &[Scope] = &[Scope::ReadNotifications, Scope::Push];
+pub const WRITE_RULES: &[Scope] = &[Scope::WriteNotifications, Scope::Push];
 
-impl RuleAccess {
-    /// Returns the scopes of which one is required. `push` grants both kinds of access, because it
-    /// covers everything that concerns a client's notifications.
-    pub const fn scopes(self) -> &'static [Scope] {
-        match self {
-            Self::Read => &[Scope::ReadNotifications, Scope::Push],
-            Self::Write => &[Scope::WriteNotifications, Scope::Push],
-        }
-    }
-}
+/// For setting pushers: the app of a pusher gets the text of messages.
+pub const SET_PUSHERS: &[Scope] = &[Scope::Push];
 
 #[cfg(test)]
 mod tests {
@@ -39,9 +28,8 @@ mod tests {
             ("admin:read admin:write", false, false),
         ] {
             let granted_scopes: Scopes = scopes.parse().unwrap();
-            let is_granted = |access: RuleAccess| granted_scopes.allows_any(access.scopes());
-            assert_eq!(is_granted(RuleAccess::Read), can_read, "{scopes}");
-            assert_eq!(is_granted(RuleAccess::Write), can_write, "{scopes}");
+            assert_eq!(granted_scopes.allows_any(READ_RULES), can_read, "{scopes}");
+            assert_eq!(granted_scopes.allows_any(WRITE_RULES), can_write, "{scopes}");
         }
     }
 }

@@ -87,34 +87,23 @@ impl IndexedRules {
         size_of_val(self) + size_of_val(&*self.keys) + override_bytes + rule_bytes.sum::<usize>()
     }
 
+    /// Returns the position of the first of `count` rules that matches.
     fn first_matching_rule(
         &self,
+        count: usize,
         keys: &EventKeys,
         context: &ConditionContext<'_>,
     ) -> Option<usize> {
-        self.keys.iter().zip(&self.rules).position(|(key, rule)| {
+        self.keys.iter().zip(&self.rules).take(count).position(|(key, rule)| {
             keys.contains(*key)
                 && rule.scope.applies_to(context.member.profile_tag)
                 && rule.compiled_rule.matches(context)
         })
     }
 
-    /// Returns the first matching rule of the devices with the profile tag of the context. Each rule
-    /// of a device costs a step, because there may be many devices.
-    fn first_matching_device_rule(
-        &self,
-        keys: &EventKeys,
-        context: &ConditionContext<'_>,
-    ) -> Option<&IndexedRule> {
-        let rules = self.keys.iter().zip(&self.rules);
-        let mut device_rules = rules.take_while(|(_, rule)| rule.scope != RuleScope::Global);
-        let is_match = |(key, rule): &(&IndexKey, &IndexedRule)| {
-            context.work.spend(1).is_some()
-                && rule.scope.applies_to(context.member.profile_tag)
-                && keys.contains(**key)
-                && rule.compiled_rule.matches(context)
-        };
-        device_rules.find(is_match).map(|(_, rule)| rule)
+    /// Returns the number of rules of devices, which precede the global rules.
+    fn device_rule_count(&self) -> usize {
+        self.rules.partition_point(|rule| rule.scope != RuleScope::Global)
     }
 }
 
@@ -283,7 +272,7 @@ impl Members<'_> {
             }
             let user_rule_index = budget.run_for_user(|work| {
                 let context = ConditionContext { member: slot.member, work, ..context };
-                slot.rules.first_matching_rule(&keys, &context)
+                slot.rules.first_matching_rule(slot.rules.rules.len(), &keys, &context)
             });
             choose_match(slot, builtin_bits, user_rule_index)
         };
@@ -309,8 +298,9 @@ impl Members<'_> {
         devices.dedup();
         for devices in devices.chunk_by(|(left, _), (right, _)| left == right) {
             let slot = &self.slots[devices[0].0];
+            let count = slot.rules.device_rule_count();
             let is_paused = slot.rules.overrides.first_enabled(1 << MASTER_INDEX).is_some();
-            if is_paused || event.sender() == Some(slot.user_id) {
+            if count == 0 || is_paused || event.sender() == Some(slot.user_id) {
                 continue;
             }
             budget.run_for_user(|work| {
@@ -318,8 +308,11 @@ impl Members<'_> {
                     let member = Member { profile_tag: Some(device.1), ..slot.member };
                     let context =
                         ConditionContext { event, room, user: &NO_USER, member, now, work };
-                    if let Some(rule) = slot.rules.first_matching_device_rule(&keys, &context) {
-                        results.insert(*device, rule.evaluation());
+                    // Each rule costs a step, because there may be many devices.
+                    if work.spend(count).is_some()
+                        && let Some(rule) = slot.rules.first_matching_rule(count, &keys, &context)
+                    {
+                        results.insert(*device, slot.rules.rules[rule].evaluation());
                     }
                 }
             });

@@ -10,7 +10,8 @@ use axum::extract::State;
 use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::matrix::VERSIONS;
 use belfry_core::percent;
-use belfry_core::rules::{RuleAccess, User};
+use belfry_core::rules::User;
+use belfry_core::rules::access::READ_RULES;
 use belfry_delivery::acceptance::Delivery;
 use belfry_store::Store;
 use serde_json::{Value, json};
@@ -65,7 +66,7 @@ pub(super) async fn account_data(
     requester: Requester,
     path: RawPath,
 ) -> Result<JsonBytes, MatrixError> {
-    requester.require_access(RuleAccess::Read)?;
+    requester.require_scope(READ_RULES)?;
     let path_user = percent::decode_segment(path.parameter("{user}").unwrap_or_default())?;
     if path_user != requester.user_id {
         return Err(MatrixError::OtherUser);

@@ -136,11 +136,11 @@ fn a_device_is_evaluated_once_and_only_with_its_own_rules() {
     };
     let message = json!({"type": "m.room.message", "content": {"a": "a".repeat(60_000) + "b"}});
     for (devices, event, steps) in [
-        // The first rule matches: a step to find it, and one to test its condition.
-        (vec![(0, "phone")], &message, 2),
-        (vec![(0, "phone"); 1000], &message, 2),
-        (vec![(0, "phone"), (0, "tablet"), (0, "phone")], &message, 2 + 102),
-        // No rule matches: a step for each device rule of the user.
+        // The first rule matches: a step for each device rule of the user, and one to test it.
+        (vec![(0, "phone")], &message, 201),
+        (vec![(0, "phone"); 1000], &message, 201),
+        (vec![(0, "phone"), (0, "tablet"), (0, "phone")], &message, 2 * 201),
+        // No rule matches.
         (vec![(0, "phone"), (0, "phone")], &json!({"type": "m.reaction"}), 200),
         (vec![(0, "watch")], &message, 200),
         (vec![(1, "phone"), (1, "watch")], &message, 0),

@@ -10,7 +10,6 @@ use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::oauth::token::MultipleTokens;
 use belfry_core::oauth::token::TokenError;
 use belfry_core::percent;
-use belfry_core::rules::RuleAccess;
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
@@ -33,10 +32,6 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
-    pub(crate) fn require_access(&self, access: RuleAccess) -> Result<(), MatrixError> {
-        self.require_scope(access.scopes())
-    }
-
     /// Requires a token with one of these scopes, or an application service.
     pub(crate) fn require_scope(&self, sufficient: &'static [Scope]) -> Result<(), MatrixError> {
         match &self.scopes {

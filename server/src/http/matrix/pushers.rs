@@ -6,13 +6,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::scope::Scope;
 use belfry_core::push::message::Message;
 use belfry_core::push::pusher::{
     ACK_LIFETIME, ActivationRequest, NewPusher, PendingAck, PusherError, PusherRequest,
 };
 use belfry_core::push::receiver::{Pusher, ReceiverDocument, ReceiverSecrets};
-use belfry_core::rules::RuleAccess;
+use belfry_core::rules::access::{READ_RULES, SET_PUSHERS};
 use belfry_core::secret::Sha256Digest;
 use belfry_delivery::acceptance::outgoing::OutgoingMessage;
 use belfry_delivery::acceptance::registration::{NewReceiver, Registration};
@@ -51,7 +50,7 @@ pub(crate) async fn list_pushers(
     State(store): State<Store>,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
-    requester.require_access(RuleAccess::Read)?;
+    requester.require_scope(READ_RULES)?;
     let receivers = store.receivers(requester.account_id, requester.now).await?;
     let to_json = |receiver: Receiver| {
         let ReceiverDocument::Pusher(mut pusher) = receiver.document else { return None };
@@ -63,9 +62,6 @@ pub(crate) async fn list_pushers(
     Ok(Json(json!({ "pushers": receivers.into_iter().filter_map(to_json).collect::<Vec<_>>() })))
 }
 
-/// The scope required to set a pusher, because its app gets the text of messages.
-const SET_PUSHER: &[Scope] = &[Scope::Push];
-
 /// `POST pushers/set`: creates, replaces or deletes a pusher. A new one for Web Push gets no
 /// messages until its client has acknowledged the first.
 pub(crate) async fn set_pusher(
@@ -75,7 +71,7 @@ pub(crate) async fn set_pusher(
     requester: Requester,
     FullBody(body): FullBody,
 ) -> Result<Response, MatrixError> {
-    requester.require_scope(SET_PUSHER)?;
+    requester.require_scope(SET_PUSHERS)?;
     // A pusher can be deleted even if delivery is off.
     let delivery = delivery.as_ref().ok_or(MatrixError::DeliveryOff);
     let addresses =
@@ -187,7 +183,7 @@ pub(crate) async fn acknowledge_pusher(
     requester: Requester,
     FullBody(body): FullBody,
 ) -> Result<Json<Value>, MatrixError> {
-    requester.require_scope(SET_PUSHER)?;
+    requester.require_scope(SET_PUSHERS)?;
     let request = ActivationRequest::parse(&body)?;
     let Requester { account_id, now, .. } = requester;
     let receivers = store.receivers(account_id, now).await?;

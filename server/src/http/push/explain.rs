@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::extract::State;
 use belfry_core::json::to_bytes;
-use belfry_core::rules::RuleAccess;
+use belfry_core::rules::access::READ_RULES;
 use belfry_core::rules::evaluation_request::ExplainRequest;
 use belfry_core::rules::explain::EffectiveRules;
 
@@ -27,7 +27,7 @@ pub(crate) async fn explain(
     requester: Requester,
     body: UnreadBody,
 ) -> Result<JsonBytes, MatrixError> {
-    requester.require_access(RuleAccess::Read)?;
+    requester.require_scope(READ_RULES)?;
     // The event, two related events and the room's power levels may each have the maximum size of
     // an event.
     let max_bytes = settings.max_body_bytes.saturating_mul(4);

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::json::to_bytes;
-use belfry_core::rules::{
-    RuleAccess, RuleDocument, RuleScope, RulesetsExport, RulesetsResponse, User,
-};
+use belfry_core::rules::access::READ_RULES;
+use belfry_core::rules::{RuleDocument, RuleScope, RulesetsExport, RulesetsResponse, User};
 use belfry_store::StoredRulesets;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -107,7 +106,7 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, MatrixError> {
         let requester = Requester::from_request_parts(parts, state).await?;
         let path = P::from_request_parts(parts, state).await?;
-        requester.require_access(RuleAccess::Read)?;
+        requester.require_scope(READ_RULES)?;
         let rulesets = state.store.rulesets(requester.account_id, requester.now).await?;
         Ok(Self {
             path,

@@ -1,8 +1,9 @@
 //! Handlers of requests that replace rulesets: all of them, or none if one is invalid.
 
 use axum::extract::State;
+use belfry_core::rules::access::WRITE_RULES;
 use belfry_core::rules::body::parse_reset_scope;
-use belfry_core::rules::{RuleAccess, RuleError, UserRuleDocuments, read_import};
+use belfry_core::rules::{RuleError, UserRuleDocuments, read_import};
 use bytes::Bytes;
 
 use crate::app::AppState;
@@ -49,7 +50,7 @@ async fn change_rulesets<T: Send + Sync + 'static>(
     parse: impl FnOnce(&[u8]) -> Result<T, RuleError> + Send + 'static,
     apply: fn(&T, &mut UserRuleDocuments<'_>),
 ) -> Result<JsonBytes, MatrixError> {
-    requester.require_access(RuleAccess::Write)?;
+    requester.require_scope(WRITE_RULES)?;
     let Requester { account_id, now, .. } = *requester;
     let rules = state.rule_settings;
     let max_small_bytes = rules.max_body_bytes;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
 use belfry_core::percent;
-use belfry_core::rules::{PutTarget, RuleAccess, RuleChange};
+use belfry_core::rules::access::WRITE_RULES;
+use belfry_core::rules::{PutTarget, RuleChange};
 use belfry_store::RuleWriter;
 use bytes::Bytes;
 
@@ -24,7 +25,7 @@ pub(crate) async fn put_rule(
     RawQuery(query): RawQuery,
     body: UnreadBody,
 ) -> Result<JsonBytes, MatrixError> {
-    requester.require_access(RuleAccess::Write)?;
+    requester.require_scope(WRITE_RULES)?;
     let query = percent::parse_query(query.as_deref().unwrap_or_default())?;
     // Checked before the body is read, so that an invalid target is rejected without its body.
     let target = PutTarget::new(rule, query)?;
@@ -40,7 +41,7 @@ pub(crate) async fn delete_rule(
     requester: Requester,
     RuleRefPath(rule): RuleRefPath,
 ) -> Result<JsonBytes, MatrixError> {
-    requester.require_access(RuleAccess::Write)?;
+    requester.require_scope(WRITE_RULES)?;
     apply_change(&writer, &requester, RuleChange::delete(rule)).await
 }
 
@@ -52,7 +53,7 @@ pub(crate) async fn put_rule_enabled(
     RuleRefPath(rule): RuleRefPath,
     body: UnreadBody,
 ) -> Result<JsonBytes, MatrixError> {
-    requester.require_access(RuleAccess::Write)?;
+    requester.require_scope(WRITE_RULES)?;
     let body = body.read(settings.max_body_bytes).await?;
     let change = RuleChange::set_enabled(rule, &body, requester.now)?;
     apply_change(&writer, &requester, change).await
@@ -66,7 +67,7 @@ pub(crate) async fn put_rule_actions(
     RuleRefPath(rule): RuleRefPath,
     body: UnreadBody,
 ) -> Result<JsonBytes, MatrixError> {
-    requester.require_access(RuleAccess::Write)?;
+    requester.require_scope(WRITE_RULES)?;
     let body = body.read(settings.max_body_bytes).await?;
     let change = RuleChange::set_actions(rule, &body, settings.new_rule_limits())?;
     apply_change(&writer, &requester, change).await
