@@ -78,7 +78,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "push-kill-postgres",
-        description: "kill -9 while messages are accepted and delivered, on PostgreSQL",
+        description: "kill -9 of three nodes while messages are accepted and delivered, on PostgreSQL",
         rounds: 50,
         run: scenarios::push_kill::kill_on_postgres,
     },

@@ -29,9 +29,10 @@ pub(crate) struct PushGateway {
 /// The messages that arrived, and the number of open connections.
 #[derive(Default)]
 struct Records {
-    /// The server processes that sent each message, by number.
+    /// Of each message, the server processes that sent it. The nodes that run at the same time have
+    /// the same number.
     senders: HashMap<MessageKey, Vec<u32>>,
-    /// Number of the server process that runs now.
+    /// Number of the server processes that run now.
     process: u32,
     open_connections: usize,
 }
@@ -56,10 +57,10 @@ impl PushGateway {
         Ok(Self { address, records })
     }
 
-    /// Waits for the last messages of a killed server process, so that they are not counted
-    /// as messages of the next process.
+    /// Waits for the last messages of the killed server processes, so that they are not counted
+    /// as messages of the next ones.
     pub(crate) fn wait_for_killed_process(&self) -> Result<()> {
-        // Connections are accepted in order, so the killed process has no others after this one.
+        // Connections are accepted in order, so the killed processes have no others after this one.
         Client::new(self.address).send_successfully(&Request::get("/"))?;
         let start = Instant::now();
         while lock(&self.records).open_connections > 0 {

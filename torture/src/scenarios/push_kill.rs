@@ -1,6 +1,7 @@
 //! `kill -9` while messages are accepted and delivered.
 
 use std::collections::HashMap;
+use std::fs;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -27,6 +28,11 @@ const SENDERS: usize = 16;
 /// sent wait for half a minute. With this number of pushers, none reaches 100 waiting deliveries.
 const USERS: usize = 160;
 
+const POSTGRES_NODES: usize = 3;
+
+/// The sealing key in the data directory of each node, as in [`push::SETTINGS`].
+const KEY_FILE: &str = "belfry.key";
+
 /// Number of push gateways. Each has its own lane.
 const GATEWAYS: usize = 2;
 
@@ -48,38 +54,52 @@ const DELIVERY_TIMEOUT: Duration = Duration::from_mins(3);
 
 pub(crate) fn kill_on_sqlite(run: &mut Run) -> Result<()> {
     let node = Node::start_new(run, &["--limits", "off"], push::SETTINGS)?;
-    kill_repeatedly(run, node, &[])
+    kill_repeatedly(run, vec![node], &[])
 }
 
 pub(crate) fn kill_on_postgres(run: &mut Run) -> Result<()> {
     let postgres = Postgres::start()?;
     let database = ["--database", &postgres.url()];
-    let mut node = Node::new(run, &["--limits", "off", database[0], database[1]], push::SETTINGS)?;
-    node.run_command(&["key", "new", "belfry.key"])?;
-    node.start()?;
-    kill_repeatedly(run, node, &database)
+    let arguments = ["--limits", "off", database[0], database[1]];
+    let new_node = |_| Node::new(run, &arguments, push::SETTINGS);
+    let mut nodes: Vec<Node> = (0..POSTGRES_NODES).map(new_node).collect::<Result<_>>()?;
+    nodes[0].run_command(&["key", "new", KEY_FILE])?;
+    for node in &nodes[1..] {
+        fs::copy(nodes[0].dir().join(KEY_FILE), node.dir().join(KEY_FILE))?;
+    }
+    for node in &mut nodes {
+        node.start()?;
+    }
+    kill_repeatedly(run, nodes, &database)
 }
 
-/// Kills the node in each round. `database` are the flags that select its database.
-fn kill_repeatedly(run: &mut Run, mut node: Node, database: &[&str]) -> Result<()> {
+/// Kills the nodes in each round: first one of them, and after some time the others. `database` are
+/// the flags that select their database.
+fn kill_repeatedly(run: &mut Run, mut nodes: Vec<Node>, database: &[&str]) -> Result<()> {
     let gateways = (0..GATEWAYS).map(|_| PushGateway::start()).collect::<Result<Vec<_>>>()?;
     let url = |user: usize| {
         format!("http://{}/_matrix/push/v1/notify", gateways[user % GATEWAYS].address)
     };
-    add_users(node.address, &(0..USERS).map(url).collect::<Vec<_>>())?;
-    let new_sender = |number| Sender::new(number, node.address, run.rng.fork());
+    add_users(nodes[0].address, &(0..USERS).map(url).collect::<Vec<_>>())?;
+    let new_sender =
+        |number| Sender::new(number, nodes[number % nodes.len()].address, run.rng.fork());
     let mut senders: Vec<Sender> = (0..SENDERS).map(new_sender).collect();
     let mut stored = HashMap::new();
     while let Some(round) = run.next_round() {
         let delay = Duration::from_millis(run.rng.u64(1..=MAX_LOAD_MS));
+        run.rng.shuffle(&mut nodes);
         let load = Load::new(OnFailure::Stop);
         thread::scope(|scope| {
             for sender in &mut senders {
                 scope.spawn(|| sender.send_until_stopped(&load));
             }
             let acknowledgements = load.wait_for_acknowledgements(EVENTS);
-            thread::sleep(delay);
-            let kill_result = acknowledgements.and_then(|()| node.kill());
+            let kill_result = acknowledgements.and_then(|()| {
+                nodes.iter_mut().try_for_each(|node| {
+                    thread::sleep(delay);
+                    node.kill()
+                })
+            });
             load.is_stopped.store(true, Ordering::Relaxed);
             kill_result
         })?;
@@ -90,23 +110,25 @@ fn kill_repeatedly(run: &mut Run, mut node: Node, database: &[&str]) -> Result<(
             run.outcome.add(std::mem::take(&mut sender.outcome));
         }
         for user in run.rng.choose_multiple(0..USERS, LOGS) {
-            for key in delivered_messages(&node, database, user)? {
+            for key in delivered_messages(&nodes[0], database, user)? {
                 stored.entry(key).or_insert(round);
             }
         }
-        node.start()?;
+        for node in &mut nodes {
+            node.start()?;
+        }
         let acknowledged = senders.iter().map(|sender| sender.acknowledged.len()).sum();
-        verify_counts(&mut run.outcome, &read_counts(&node)?, acknowledged);
+        verify_counts(&mut run.outcome, &read_counts(&nodes[0])?, acknowledged);
         run.end_round();
     }
-    wait_until_queue_is_empty(run, &node)?;
+    wait_until_queue_is_empty(run, &nodes[0])?;
     let mut arrived = HashMap::new();
     for gateway in &gateways {
         arrived.extend(gateway.take_messages());
     }
     verify_messages(&mut run.outcome, &senders, &arrived);
     verify_stored_results(&mut run.outcome, &stored, &arrived);
-    let counts = read_counts(&node)?;
+    let counts = read_counts(&nodes[0])?;
     run.outcome.check(counts.ended.get("delivered") == Some(&(arrived.len() as u64)), || {
         format!("{} messages arrived: {counts:?}", arrived.len())
     });
@@ -156,8 +178,8 @@ fn wait_until_queue_is_empty(run: &mut Run, node: &Node) -> Result<()> {
     }
 }
 
-/// Checks that every acknowledged message has arrived, and that no server process sent a message
-/// twice. Only after a kill may a message be sent again.
+/// Checks that every acknowledged message has arrived, and that no message was sent twice between two
+/// kills, not even by two nodes. Only after a kill may a message be sent again.
 fn verify_messages(
     outcome: &mut Outcome,
     senders: &[Sender],
@@ -171,7 +193,7 @@ fn verify_messages(
         distinct_processes.sort_unstable();
         distinct_processes.dedup();
         outcome.check(distinct_processes.len() == processes.len(), || {
-            format!("{key:?} was sent twice by one server process: {processes:?}")
+            format!("{key:?} was sent twice without a kill between: {processes:?}")
         });
         outcome.duplicates += u64::from(processes.len() > 1);
     }
