@@ -304,3 +304,124 @@ proptest! {
         prop_assert_eq!(redirect_uri("http://127.0.0.1/cb").match_requested(&requested), None);
     }
 }
+
+fn on_base(
+    text: &str,
+    application_type: ApplicationType,
+    base_host: Option<&str>,
+) -> Result<String, BaseRedirectUriError> {
+    RedirectUri::new_on_base(text, application_type, base_host).map(|uri| uri.0)
+}
+
+#[test]
+fn a_public_client_may_register_addresses_on_its_base_and_on_the_device() {
+    use ApplicationType::{Native, Web};
+    let base = Some("app.example.com");
+    for (text, application_type, base_host) in [
+        ("https://app.example.com/cb?x=1", Web, base),
+        ("https://APP.example.com:8443", Web, base),
+        ("https://sso.app.example.com/cb", Web, base),
+        ("https://app.example.com/cb", Native, base),
+        ("https://192.0.2.7/cb", Web, Some("192.0.2.7")),
+        ("https://[2001:db8::7]/cb", Web, Some("[2001:db8::7]")),
+        ("https://intranet/cb", Web, Some("intranet")),
+        // Matrix, `redirect_uris` of native clients.
+        ("com.example.app:/cb", Native, base),
+        ("com.example.app:/", Native, base),
+        ("com.example.app:cb", Native, base),
+        ("COM.example.App:/cb", Native, base),
+        ("com.example.app.beta:/cb?x=1", Native, base),
+        ("com.example.app:/cb", Native, Some("example.com")),
+        // Without a base too.
+        ("http://localhost/cb", Web, None),
+        ("http://localhost:51004/cb?x=1", Web, None),
+        ("http://127.0.0.1", Native, None),
+        ("http://[::1]:1/", Web, base),
+    ] {
+        assert_eq!(on_base(text, application_type, base_host), Ok(text.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn other_redirect_uris_of_a_public_client_are_rejected_with_the_reason() {
+    use ApplicationType::{Native, Web};
+    use BaseRedirectUriError::{
+        Authority, LocalHost, NoBase, OtherHost, OtherScheme, PrivateSchemeOfWebClient, Uri,
+    };
+    let base = Some("app.example.com");
+    for (text, application_type, base_host, error) in [
+        ("https://example.com/cb", Web, base, OtherHost),
+        ("https://myapp.example.com/cb", Web, base, OtherHost),
+        ("https://evil-app.example.com/cb", Native, base, OtherHost),
+        ("https://app.example.com.evil.example/cb", Web, base, OtherHost),
+        ("https://app.example.com/cb", Web, None, NoBase),
+        // A top-level domain is not a base for all its domains.
+        ("https://example.com/cb", Web, Some("com"), OtherHost),
+        ("com.example.app:/cb", Native, Some("com"), OtherScheme),
+        ("com:/cb", Native, Some("com"), OtherScheme),
+        ("com.example:/cb", Native, base, OtherScheme),
+        ("com.example.application:/cb", Native, base, OtherScheme),
+        ("app.example.com:/cb", Native, base, OtherScheme),
+        ("myapp:/cb", Native, base, OtherScheme),
+        (OOB, Native, base, OtherScheme),
+        ("com.example.app://cb", Native, base, Authority),
+        ("com.example.app:///cb", Native, base, Authority),
+        ("com.example.app:/cb", Web, base, PrivateSchemeOfWebClient),
+        ("com.example.app:/cb", Native, None, NoBase),
+        ("http://127.9.9.9/cb", Native, base, LocalHost),
+        ("http://app.localhost/cb", Native, base, LocalHost),
+        ("http://LOCALHOST/cb", Native, base, LocalHost),
+        ("http://localhost:0/cb", Web, base, LocalHost),
+        ("http://app.example.com/cb", Web, base, Uri(RedirectUriError::Insecure)),
+        ("http://localhost/cb#x", Web, base, Uri(RedirectUriError::Fragment)),
+        ("https://app.example.com/cb#", Web, base, Uri(RedirectUriError::Fragment)),
+        ("https://a@app.example.com/cb", Web, base, Uri(RedirectUriError::UserInfo)),
+        ("com.apple.app:/cb", Native, Some("apple.com"), Uri(RedirectUriError::Forbidden)),
+        ("com.example.app:/*", Native, base, Uri(RedirectUriError::Wildcard)),
+        ("/cb", Web, base, Uri(RedirectUriError::Relative)),
+    ] {
+        assert_eq!(on_base(text, application_type, base_host), Err(error), "{text}");
+    }
+}
+
+// Matrix specification v1.15, "Redirect URI validation".
+#[test]
+fn a_loopback_uri_without_a_port_matches_with_any_port() {
+    for (text, requested, is_match) in [
+        ("http://localhost/cb", "http://localhost:51004/cb", true),
+        ("http://127.0.0.1/cb?x=1", "http://127.0.0.1:51004/cb?x=1", true),
+        ("http://[::1]", "http://[::1]:65535", true),
+        ("http://localhost:8080/cb", "http://localhost:8080/cb", true),
+        ("http://localhost:8080/cb", "http://localhost:8081/cb", false),
+        ("http://127.0.0.1:8080/cb", "http://127.0.0.1/cb", false),
+        ("http://localhost/cb", "http://127.0.0.1:51004/cb", false),
+        ("http://localhost/cb", "http://localhost:51004/other", false),
+        ("http://localhost/cb", "http://localhost.evil.example/cb", false),
+        ("http://localhost/cb", "http://localhost:80@evil.example/cb", false),
+        ("http://localhost/cb", "https://localhost:51004/cb", false),
+        ("https://a.example/cb", "https://a.example/cb", true),
+        ("https://a.example/cb", "https://a.example:51004/cb", false),
+        ("com.example:cb", "com.example:cb", true),
+        ("com.example:cb", "com.example:/cb", false),
+    ] {
+        let uri = RedirectUri::from_stored(text).unwrap();
+        let result = uri.match_requested_with_optional_port(requested);
+        assert_eq!(result.is_some(), is_match, "{requested} for {text}");
+        assert!(result.is_none_or(|uri| uri.as_str() == requested));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_registered_uri_is_stored_unchanged(
+        text in r"(https?|com\.example):(//)?(localhost|example\.com)?[a-z:/?#*@.]{0,4}",
+    ) {
+        let issuer_uri = RedirectUri::new(text.as_str()).ok();
+        let public_client_uri =
+            RedirectUri::new_on_base(&text, ApplicationType::Native, Some("example.com")).ok();
+        for uri in issuer_uri.into_iter().chain(public_client_uri) {
+            prop_assert_eq!(uri.as_str(), &text);
+            prop_assert_eq!(RedirectUri::from_stored(text.as_str()), Ok(uri));
+        }
+    }
+}
