@@ -13,6 +13,7 @@ pub mod parameter;
 pub mod parameters;
 pub mod pkce;
 pub mod redirect;
+pub mod registration;
 pub mod scope;
 pub mod token;
 pub mod token_request;
