@@ -89,16 +89,8 @@ impl RequestedDevice {
             let expected = "at most 255 characters without control characters";
             return Err(JsonError::WrongType { field: "device_id".to_owned(), expected });
         }
-        let name: String = fields
-            .take("initial_device_display_name")
-            .as_ref()
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .replace(char::is_control, " ")
-            .trim()
-            .chars()
-            .take(MAX_DEVICE_NAME_LENGTH)
-            .collect();
+        let name = fields.take("initial_device_display_name");
+        let name = normalize_device_name(name.as_ref().and_then(Value::as_str).unwrap_or_default());
         Ok(Self { id, name: Some(name).filter(|name| !name.is_empty()) })
     }
 
@@ -111,6 +103,10 @@ impl RequestedDevice {
 }
 
 impl Device {
+    pub fn new(id: impl Into<String>, name: Option<String>) -> Self {
+        Self { id: id.into(), name }
+    }
+
     /// Returns the id, which is unique among an account's devices.
     pub fn id(&self) -> &str {
         &self.id
@@ -146,7 +142,10 @@ pub enum LoginError {
 impl LoginRequest {
     /// Parses the body. The deprecated `user` field is accepted instead of `identifier`.
     pub fn parse(body: &[u8]) -> Result<Self, LoginError> {
-        let mut fields = Fields::parse(body)?;
+        Self::from_fields(Fields::parse(body)?)
+    }
+
+    fn from_fields(mut fields: Fields) -> Result<Self, LoginError> {
         if fields.require_string("type")? != LOGIN_PASSWORD {
             return Err(LoginError::UnsupportedLoginType);
         }
@@ -165,6 +164,32 @@ impl LoginRequest {
         let password = Secret::new(fields.require_string("password")?);
         Ok(Self { user, password, device: RequestedDevice::from_fields(&mut fields)? })
     }
+}
+
+/// Reads `display_name` from the body of `PUT devices/{deviceId}`, in the form in which it is shown.
+pub fn parse_device_name(body: &[u8]) -> Result<Option<String>, JsonError> {
+    let name = Fields::parse(body)?.take_string("display_name")?;
+    Ok(name.map(|name| normalize_device_name(&name)).filter(|name| !name.is_empty()))
+}
+
+/// Reads `auth` from the body of `DELETE devices/{deviceId}`: the user's password, like that of a
+/// login. `None` if the client has not begun the authentication.
+pub fn parse_device_deletion(body: &[u8]) -> Result<Option<LoginRequest>, LoginError> {
+    if body.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    match Fields::parse(body)?.take("auth") {
+        Some(auth) => {
+            LoginRequest::from_fields(Fields::new(auth, Location::Field("auth"))?).map(Some)
+        }
+        None => Ok(None),
+    }
+}
+
+/// Replaces control characters by spaces, and truncates a long name.
+fn normalize_device_name(name: &str) -> String {
+    let name = name.replace(char::is_control, " ");
+    name.trim().chars().take(MAX_DEVICE_NAME_LENGTH).collect()
 }
 
 /// The body of `POST register`.

@@ -16,5 +16,6 @@ pub mod redirect;
 pub mod registration;
 pub mod scope;
 pub mod token;
+pub mod token_family;
 pub mod token_request;
 pub mod web_address;

@@ -47,6 +47,23 @@ impl fmt::Debug for Secret {
 pub struct SplitToken {
     secret: Secret,
     hashed: HashedSecret,
+    /// The beginning of the secret part.
+    content: [u8; CONTENT_BYTES],
+}
+
+/// A token that a client presented, without its text. Of a computed token, it includes the content
+/// from which the token can be computed again.
+#[derive(Debug, Clone, Copy)]
+pub struct PresentedSecret {
+    pub hashed: HashedSecret,
+    pub content: [u8; CONTENT_BYTES],
+}
+
+/// A token that is not computed.
+impl From<HashedSecret> for PresentedSecret {
+    fn from(hashed: HashedSecret) -> Self {
+        Self { hashed, content: [0; CONTENT_BYTES] }
+    }
 }
 
 impl SplitToken {
@@ -66,6 +83,14 @@ impl SplitToken {
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = decode_base64::<TOKEN_BYTES>(text)?;
         Some(Self::from_bytes(text.to_owned(), &bytes))
+    }
+
+    /// Creates a token whose secret part is computed.
+    pub fn with_secret_part(lookup_key: LookupKey, secret_part: [u8; SECRET_BYTES]) -> Self {
+        let mut bytes = [0; TOKEN_BYTES];
+        bytes[..LookupKey::BYTES].copy_from_slice(&lookup_key.0);
+        bytes[LookupKey::BYTES..].copy_from_slice(&secret_part);
+        Self::from_bytes(BASE64_URL_SAFE_NO_PAD.encode(bytes), &bytes)
     }
 
     /// Creates an authorization code that a person can type: 12 letters with a dash in the middle.
@@ -99,16 +124,21 @@ impl SplitToken {
                 lookup_key: LookupKey(key_bytes),
                 digest: Sha256Digest::compute(letters),
             },
+            content: [0; CONTENT_BYTES],
         }
     }
 
     fn from_bytes(text: String, bytes: &[u8; TOKEN_BYTES]) -> Self {
         let mut key_bytes = [0; LookupKey::BYTES];
         key_bytes.copy_from_slice(&bytes[..LookupKey::BYTES]);
-        let digest = Sha256Digest(Sha256::digest(&bytes[LookupKey::BYTES..]).into());
+        let secret_part = &bytes[LookupKey::BYTES..];
+        let digest = Sha256Digest(Sha256::digest(secret_part).into());
+        let mut content = [0; CONTENT_BYTES];
+        content.copy_from_slice(&secret_part[..CONTENT_BYTES]);
         Self {
             secret: Secret(text),
             hashed: HashedSecret { lookup_key: LookupKey(key_bytes), digest },
+            content,
         }
     }
 
@@ -126,6 +156,11 @@ impl SplitToken {
     pub fn hashed_secret(&self) -> HashedSecret {
         self.hashed
     }
+
+    /// Returns what identifies the token, whether it is random or computed.
+    pub fn presented(&self) -> PresentedSecret {
+        PresentedSecret { hashed: self.hashed, content: self.content }
+    }
 }
 
 /// The letters of user codes in RFC 8628, section 6.1: no vowels, hence no words, and none that look
@@ -135,7 +170,9 @@ const SHORT_CODE_ALPHABET: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 const SHORT_CODE_LETTERS: usize = 12;
 
 const TIME_BYTES: usize = 6;
-const SECRET_BYTES: usize = 32;
+pub const SECRET_BYTES: usize = 32;
+/// Number of bytes of the content of a computed token, which its secret part begins with.
+pub const CONTENT_BYTES: usize = 8;
 const TOKEN_BYTES: usize = LookupKey::BYTES + SECRET_BYTES;
 
 /// The public part of a split token: Unix time in milliseconds, then random bytes. Keys are
@@ -146,6 +183,11 @@ pub struct LookupKey([u8; Self::BYTES]);
 impl LookupKey {
     const BYTES: usize = 16;
     const RANDOM_BYTES: usize = Self::BYTES - TIME_BYTES;
+
+    /// Returns the bytes of the key, for a MAC.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
 
     /// Formats the key as 32 hexadecimal digits, which sort like the key.
     pub fn to_text(self) -> String {

@@ -9,6 +9,7 @@ pub mod certificate {
 }
 pub mod clock;
 pub mod duration;
+pub mod family_key;
 pub mod file_access;
 pub mod jwt;
 pub mod log_throttle;

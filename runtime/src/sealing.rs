@@ -9,7 +9,9 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
+use ring::hmac::{self, HMAC_SHA256};
 
+use crate::family_key::FamilyKey;
 use crate::random;
 
 pub const KEY_BYTES: usize = 32;
@@ -81,6 +83,15 @@ impl SealingKey {
         let (key, nonce) = self.derive(salt);
         let opened = key.open_in_place(nonce, Aad::from(context), sealed).ok()?;
         Some(opened.to_vec())
+    }
+
+    /// Derives the key of token families.
+    pub fn family_key(&self) -> FamilyKey {
+        let key = Salt::new(HKDF_SHA256, &[])
+            .extract(&self.0)
+            .expand(&[b"belfry token families"], HMAC_SHA256)
+            .map(hmac::Key::from);
+        FamilyKey::new(key.expect("the length is constant"))
     }
 
     /// Derives the key and nonce for one call of `seal`. If all calls shared a key, random nonces

@@ -27,6 +27,7 @@ languages = اللغة
 
 consent-title = السماح لتطبيق { $app } باستخدام حسابك؟
 consent-operator-app = أضاف القائمون على هذا الخادم هذا التطبيق.
+consent-local-app = يمكن لأي تطبيق استخدام هذا الاسم. لا تسمح إلا إذا فتحتَه بنفسك للتو على هذا الجهاز.
 consent-account = حسابك
 consent-switch = استخدام حساب آخر
 consent-allows = سيتمكّن { $app } من:
@@ -40,6 +41,7 @@ consent-deny = رفض
 consent-all-read = الاطلاع على كل ما في حسابك
 consent-all-write = تغيير كل ما في حسابك والتصرف باسمك
 consent-all-both = الاطلاع على كل ما في حسابك وتغييره والتصرف باسمك
+consent-matrix-both = استخدام حساب المحادثة كاملًا: قراءة الرسائل وإرسالها، وتغيير الغرف والأجهزة والإعدادات
 consent-accounts-read = الاطلاع على معلومات حسابك
 consent-accounts-write = تغيير ملفك الشخصي
 consent-accounts-both = الاطلاع على معلومات حسابك وتغيير ملفك الشخصي

@@ -25,6 +25,7 @@ languages = Sprache
 
 consent-title = Darf { $app } dein Konto nutzen?
 consent-operator-app = Die Betreiber dieses Servers haben diese App hinzugefügt.
+consent-local-app = Jede App kann diesen Namen verwenden. Erlaube es nur, wenn du sie gerade selbst auf diesem Gerät geöffnet hast.
 consent-account = Dein Konto
 consent-switch = Anderes Konto verwenden
 consent-allows = Damit darf { $app }:
@@ -38,6 +39,7 @@ consent-deny = Ablehnen
 consent-all-read = Alles in deinem Konto sehen
 consent-all-write = Alles in deinem Konto ändern und in deinem Namen handeln
 consent-all-both = Alles in deinem Konto sehen und ändern und in deinem Namen handeln
+consent-matrix-both = Dein ganzes Chat-Konto nutzen: Nachrichten lesen und senden sowie Räume, Geräte und Einstellungen ändern
 consent-accounts-read = Deine Kontodaten sehen
 consent-accounts-write = Dein Profil ändern
 consent-accounts-both = Deine Kontodaten sehen und dein Profil ändern

@@ -25,6 +25,7 @@ languages = Language
 
 consent-title = Allow { $app } to use your account?
 consent-operator-app = The people who run this server have added this app.
+consent-local-app = Any app can use this name. Allow it only if you have just opened it on this device yourself.
 consent-account = Your account
 consent-switch = Use another account
 consent-allows = This allows { $app } to:
@@ -38,6 +39,7 @@ consent-deny = Deny
 consent-all-read = See everything in your account
 consent-all-write = Change everything in your account and act in your name
 consent-all-both = See and change everything in your account, and act in your name
+consent-matrix-both = Use your whole chat account: read and send messages, and change rooms, devices and settings
 consent-accounts-read = See your account details
 consent-accounts-write = Change your profile
 consent-accounts-both = See your account details and change your profile

@@ -25,6 +25,7 @@ languages = Idioma
 
 consent-title = ¿Permitir que { $app } use tu cuenta?
 consent-operator-app = Quienes gestionan este servidor han añadido esta aplicación.
+consent-local-app = Cualquier aplicación puede usar este nombre. Permítelo solo si acabas de abrirla tú en este dispositivo.
 consent-account = Tu cuenta
 consent-switch = Usar otra cuenta
 consent-allows = { $app } podrá:
@@ -38,6 +39,7 @@ consent-deny = Rechazar
 consent-all-read = Ver todo en tu cuenta
 consent-all-write = Cambiar todo en tu cuenta y actuar en tu nombre
 consent-all-both = Ver y cambiar todo en tu cuenta, y actuar en tu nombre
+consent-matrix-both = Usar toda tu cuenta de chat: leer y enviar mensajes, y cambiar salas, dispositivos y ajustes
 consent-accounts-read = Ver los datos de tu cuenta
 consent-accounts-write = Cambiar tu perfil
 consent-accounts-both = Ver los datos de tu cuenta y cambiar tu perfil

@@ -25,6 +25,7 @@ languages = Langue
 
 consent-title = Autoriser { $app } à utiliser votre compte ?
 consent-operator-app = Les responsables de ce serveur ont ajouté cette application.
+consent-local-app = N’importe quelle application peut porter ce nom. N’autorisez que si vous venez de l’ouvrir vous-même sur cet appareil.
 consent-account = Votre compte
 consent-switch = Utiliser un autre compte
 consent-allows = { $app } pourra :
@@ -38,6 +39,7 @@ consent-deny = Refuser
 consent-all-read = Voir tout le contenu de votre compte
 consent-all-write = Modifier tout le contenu de votre compte et agir en votre nom
 consent-all-both = Voir et modifier tout le contenu de votre compte, et agir en votre nom
+consent-matrix-both = Utiliser tout votre compte de discussion : lire et envoyer des messages, et modifier les salons, les appareils et les réglages
 consent-accounts-read = Voir les informations de votre compte
 consent-accounts-write = Modifier votre profil
 consent-accounts-both = Voir les informations de votre compte et modifier votre profil

@@ -25,6 +25,7 @@ languages = Lingua
 
 consent-title = Consentire a { $app } di usare il tuo account?
 consent-operator-app = Questa app è stata aggiunta da chi gestisce questo server.
+consent-local-app = Qualsiasi app può usare questo nome. Consenti solo se l’hai appena aperta tu su questo dispositivo.
 consent-account = Il tuo account
 consent-switch = Usa un altro account
 consent-allows = { $app } potrà:
@@ -38,6 +39,7 @@ consent-deny = Rifiuta
 consent-all-read = Vedere tutto ciò che è nel tuo account
 consent-all-write = Modificare tutto ciò che è nel tuo account e agire a tuo nome
 consent-all-both = Vedere e modificare tutto ciò che è nel tuo account e agire a tuo nome
+consent-matrix-both = Usare tutto il tuo account di chat: leggere e inviare messaggi e modificare stanze, dispositivi e impostazioni
 consent-accounts-read = Vedere i dati del tuo account
 consent-accounts-write = Modificare il tuo profilo
 consent-accounts-both = Vedere i dati del tuo account e modificare il tuo profilo

@@ -21,6 +21,7 @@ languages = 言語
 
 consent-title = { $app } にアカウントの利用を許可しますか？
 consent-operator-app = このアプリはサーバーの運営者が追加したものです。
+consent-local-app = この名前はどのアプリでも使えます。この端末でたった今ご自身でアプリを開いた場合にのみ許可してください。
 consent-account = あなたのアカウント
 consent-switch = 別のアカウントを使う
 consent-allows = { $app } ができるようになること：
@@ -34,6 +35,7 @@ consent-deny = 拒否する
 consent-all-read = アカウントのすべての情報を見る
 consent-all-write = アカウントのすべての情報を変更し、あなたとして操作する
 consent-all-both = アカウントのすべての情報を見て変更し、あなたとして操作する
+consent-matrix-both = チャットアカウント全体の利用（メッセージの閲覧と送信、ルーム・端末・設定の変更）
 consent-accounts-read = アカウントの情報を見る
 consent-accounts-write = プロフィールを変更する
 consent-accounts-both = アカウントの情報を見て、プロフィールを変更する

@@ -25,6 +25,7 @@ languages = Taal
 
 consent-title = { $app } toestaan je account te gebruiken?
 consent-operator-app = De beheerders van deze server hebben deze app toegevoegd.
+consent-local-app = Elke app kan deze naam gebruiken. Sta dit alleen toe als je de app net zelf op dit apparaat hebt geopend.
 consent-account = Je account
 consent-switch = Een ander account gebruiken
 consent-allows = Dan mag { $app }:
@@ -38,6 +39,7 @@ consent-deny = Weigeren
 consent-all-read = Alles in je account zien
 consent-all-write = Alles in je account wijzigen en namens jou handelen
 consent-all-both = Alles in je account zien en wijzigen, en namens jou handelen
+consent-matrix-both = Je hele chataccount gebruiken: berichten lezen en versturen, en kamers, apparaten en instellingen wijzigen
 consent-accounts-read = Je accountgegevens zien
 consent-accounts-write = Je profiel wijzigen
 consent-accounts-both = Je accountgegevens zien en je profiel wijzigen

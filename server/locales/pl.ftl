@@ -27,6 +27,7 @@ languages = Język
 
 consent-title = Zezwolić aplikacji { $app } na korzystanie z Twojego konta?
 consent-operator-app = Tę aplikację dodały osoby prowadzące ten serwer.
+consent-local-app = Każda aplikacja może używać tej nazwy. Zezwól tylko wtedy, gdy przed chwilą samodzielnie otworzono ją na tym urządzeniu.
 consent-account = Twoje konto
 consent-switch = Użyj innego konta
 consent-allows = Aplikacja { $app } będzie mogła:
@@ -40,6 +41,7 @@ consent-deny = Odmów
 consent-all-read = Widzieć wszystko na Twoim koncie
 consent-all-write = Zmieniać wszystko na Twoim koncie i działać w Twoim imieniu
 consent-all-both = Widzieć i zmieniać wszystko na Twoim koncie oraz działać w Twoim imieniu
+consent-matrix-both = Korzystanie z całego konta czatu: czytanie i wysyłanie wiadomości oraz zmienianie pokoi, urządzeń i ustawień
 consent-accounts-read = Widzieć dane Twojego konta
 consent-accounts-write = Zmieniać Twój profil
 consent-accounts-both = Widzieć dane Twojego konta i zmieniać Twój profil

@@ -25,6 +25,7 @@ languages = Idioma
 
 consent-title = Permitir que { $app } use sua conta?
 consent-operator-app = Este aplicativo foi adicionado por quem administra este servidor.
+consent-local-app = Qualquer aplicação pode usar este nome. Permita apenas se acabou de a abrir neste dispositivo.
 consent-account = Sua conta
 consent-switch = Usar outra conta
 consent-allows = { $app } poderá:
@@ -38,6 +39,7 @@ consent-deny = Recusar
 consent-all-read = Ver tudo na sua conta
 consent-all-write = Mudar tudo na sua conta e agir em seu nome
 consent-all-both = Ver e mudar tudo na sua conta e agir em seu nome
+consent-matrix-both = Usar toda a sua conta de conversas: ler e enviar mensagens e alterar salas, dispositivos e definições
 consent-accounts-read = Ver os dados da sua conta
 consent-accounts-write = Mudar seu perfil
 consent-accounts-both = Ver os dados da sua conta e mudar seu perfil

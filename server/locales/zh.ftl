@@ -21,6 +21,7 @@ languages = 语言
 
 consent-title = 允许 { $app } 使用你的账号吗？
 consent-operator-app = 此应用由此服务器的管理者添加。
+consent-local-app = 任何应用都可以使用此名称。仅当您刚刚在此设备上亲自打开该应用时才允许。
 consent-account = 你的账号
 consent-switch = 使用其他账号
 consent-allows = { $app } 将可以：
@@ -34,6 +35,7 @@ consent-deny = 拒绝
 consent-all-read = 查看你账号中的所有内容
 consent-all-write = 更改你账号中的所有内容，并以你的名义操作
 consent-all-both = 查看和更改你账号中的所有内容，并以你的名义操作
+consent-matrix-both = 使用您的整个聊天账号：阅读和发送消息，以及更改聊天室、设备和设置
 consent-accounts-read = 查看你的账号信息
 consent-accounts-write = 更改你的个人资料
 consent-accounts-both = 查看你的账号信息，并更改你的个人资料

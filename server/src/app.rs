@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
-use belfry_core::oauth::issuer_policy::{IssuerPolicy, MASTODON};
+use belfry_core::oauth::client::Issuer;
+use belfry_core::oauth::issuer_policy::{ID, IssuerPolicy, MASTODON};
 use belfry_core::percent;
 use belfry_delivery::acceptance::Delivery;
 use belfry_runtime::clock::Clock;
@@ -33,6 +34,7 @@ use crate::metrics::{EvaluationMetrics, Metrics};
 use crate::pages::assets::BELL;
 use crate::pages::{Layout, StaticFile};
 use crate::paths::{FRONT, PROFILE};
+use crate::sealing::open_sealing_key;
 
 /// The maximum number of stored authorization requests: that many take about 1 GB. Beyond it, the
 /// oldest are deleted.
@@ -47,7 +49,7 @@ pub struct AppState(Arc<StateParts>);
 pub struct StateParts {
     pub config: Config,
     /// The rules of the issuer below `/oauth`.
-    pub issuer_policy: IssuerPolicy,
+    oauth_policy: IssuerPolicy,
     /// The settings in use. SIGHUP replaces some of them.
     pub running_settings: ArcSwap<RunningSettings>,
     pub base_url: BaseUrl,
@@ -135,6 +137,10 @@ impl StateParts {
         };
         let application_services = ApplicationServices::load(&config.application_services)?;
         application_services.create_senders(&store, clock.now()).await?;
+        let sealing_key = open_sealing_key(&config, &store).await?;
+        if let Some(key) = &sealing_key {
+            store.set_family_key(key.family_key());
+        }
         Ok(Self {
             limits: RateLimiter::open(&config, &metrics.limits)
                 .await
@@ -146,14 +152,14 @@ impl StateParts {
             rule_settings: config.rules,
             rule_writer: Arc::new(RuleWriter::new(store.clone(), config.rules.limits())),
             evaluator: Arc::new(evaluator),
-            delivery: open_delivery(&config, &store, &clock).await?.map(Arc::new),
+            delivery: open_delivery(&config, &store, sealing_key, &clock).await?.map(Arc::new),
             large_body_slots: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),
             style: Arc::new(StaticFile::style_sheet(config.instance.accent)),
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
-            issuer_policy: IssuerPolicy { requires_pkce: config.oauth.require_pkce, ..MASTODON },
+            oauth_policy: IssuerPolicy { requires_pkce: config.oauth.require_pkce, ..MASTODON },
             running_settings: ArcSwap::from_pointee(RunningSettings::new(&config)),
             expected_probe: ExpectedProbe::default(),
             config,
@@ -162,6 +168,14 @@ impl StateParts {
             clock,
             metrics,
         })
+    }
+
+    /// Returns the rules of an issuer.
+    pub fn policy(&self, issuer: Issuer) -> &IssuerPolicy {
+        match issuer {
+            Issuer::Id => &ID,
+            Issuer::OAuth | Issuer::Unknown => &self.oauth_policy,
+        }
     }
 
     /// Begins the shutdown: from now on `/readyz` returns 503, and connections are closed after

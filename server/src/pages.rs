@@ -152,6 +152,8 @@ pub struct ConsentPage<'a> {
     pub app: &'a AppDetails,
     /// True if the operator registered the app.
     pub is_operator_app: bool,
+    /// True if nothing confirms which app it is: it has no secret and gets the code on the device.
+    pub is_unverified: bool,
     pub account: &'a str,
     pub scopes: &'a Scopes,
     /// The redirect URI of the request, which may be the out-of-band URI.

@@ -18,6 +18,20 @@ pub(crate) const REVOKE: &str = "/oauth/revoke";
 pub(crate) const INTROSPECT: &str = "/oauth/introspect";
 pub(crate) const USERINFO: &str = "/oauth/userinfo";
 
+/// The prefix of the endpoints of the issuer for clients without a secret.
+pub(crate) const ID_PREFIX: &str = "/id";
+pub(crate) const ID_AUTHORIZE: &str = "/id/authorize";
+pub(crate) const ID_TOKEN: &str = "/id/token";
+pub(crate) const ID_REVOKE: &str = "/id/revoke";
+pub(crate) const ID_INTROSPECT: &str = "/id/introspect";
+pub(crate) const ID_REGISTER: &str = "/id/register";
+/// The addresses of the metadata of that issuer.
+pub(crate) const ID_METADATA: [&str; 3] = [
+    "/.well-known/oauth-authorization-server/id",
+    "/.well-known/openid-configuration/id",
+    "/id/.well-known/openid-configuration",
+];
+
 pub(crate) const SIGN_IN: &str = "/oauth/sign_in";
 pub(crate) const SIGN_OUT: &str = "/oauth/sign_out";
 pub(crate) const SIGN_UP: &str = "/oauth/sign_up";

@@ -32,8 +32,8 @@ pub(crate) use self::invalidation::Invalidation;
 pub use self::rulesets::StoredRulesets;
 pub(crate) use self::rulesets::VersionedDocument;
 use self::subjects::{CacheSubject, SubjectSlots};
-pub use self::token::StoredToken;
 pub(crate) use self::token::{LastUse, PRECISION_SECONDS};
+pub use self::token::{PresentedToken, StoredToken};
 use crate::metrics::{CacheCounters, CacheStatus, families};
 
 /// The store's cache, bounded in bytes.

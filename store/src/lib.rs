@@ -29,7 +29,7 @@ pub use self::backup::{
     Backup, BackupError, ExistingFile, Manifest, RestoredTokens, TableSummary, create_backup,
     restore_backup,
 };
-pub use self::cache::{ReadEpoch, StoredApp, StoredRulesets, StoredToken};
+pub use self::cache::{PresentedToken, ReadEpoch, StoredApp, StoredRulesets, StoredToken};
 pub use self::engine::database::{Database, SecretUrl};
 pub use self::engine::migrations::SchemaPolicy;
 pub use self::engine::sqlite::create_private_directory;
@@ -37,6 +37,8 @@ pub use self::oauth::account_tokens::AccountToken;
 pub use self::oauth::apps::{AppListFilter, AppTokens};
 pub use self::oauth::authorized_apps::AuthorizedApp;
 pub use self::oauth::codes::{Consent, RedeemError, StoredCode};
+pub use self::oauth::devices::AccountDevice;
+pub use self::oauth::families::{PresentedFamily, TokenPair};
 pub use self::oauth::requests::StoredRequest;
 pub use self::oauth::sessions::{AccountSession, Session, SessionSummary};
 pub use self::oauth::sign_ins::PendingSignIn;

@@ -5,9 +5,10 @@ pub(crate) mod event_source;
 pub(crate) mod last_use;
 pub(crate) mod new_rows;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use belfry_core::secret::{HashedSecret, Sha256Digest};
+use belfry_runtime::family_key::FamilyKey;
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use jiff::Timestamp;
@@ -35,6 +36,8 @@ pub struct Store {
     pub(crate) uses: Arc<UseRecorder>,
     /// The owners of new rows that are not counted yet.
     pub(crate) new_rows: Arc<NewRows>,
+    /// The key of token families. Without it, their tokens are unknown.
+    pub(crate) family_key: Arc<OnceLock<FamilyKey>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +121,13 @@ impl Store {
             cache,
             uses: Arc::default(),
             new_rows: Arc::default(),
+            family_key: Arc::default(),
         })
+    }
+
+    /// Sets the key of token families, once.
+    pub fn set_family_key(&self, key: FamilyKey) {
+        self.family_key.get_or_init(|| key);
     }
 
     /// Checks the URL of a PostgreSQL database and the certificates that it names, without

@@ -3,7 +3,7 @@
 use strum::IntoStaticStr;
 use thiserror::Error;
 
-use super::client::ClientProperties;
+use super::client::{ClientProperties, Issuer};
 use super::error::{OAuthError, TruncatedScopeName};
 use super::issuer_policy::IssuerPolicy;
 use super::redirect::{RedirectUri, RedirectUriError};
@@ -32,7 +32,11 @@ pub struct App {
 impl App {
     /// Returns the requested redirect URI, if it matches a registered one.
     pub fn find_redirect_uri(&self, requested_uri: &str) -> Option<RedirectUri> {
-        self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested_uri))
+        let match_uri = match self.properties.issuer {
+            Issuer::Id => RedirectUri::match_requested_with_optional_port,
+            Issuer::OAuth | Issuer::Unknown => RedirectUri::match_requested,
+        };
+        self.details.redirect_uris.iter().find_map(|uri| match_uri(uri, requested_uri))
     }
 
     /// Returns the scopes that a `scope` parameter requests; `read` if it is absent or empty. Fails
@@ -44,9 +48,12 @@ impl App {
     ) -> Result<Scopes, OAuthError> {
         let explicit_scopes = policy.parse_scopes(requested_scopes)?;
         let is_default = explicit_scopes.is_empty();
-        let scopes = explicit_scopes.or_read();
+        let scopes = explicit_scopes.or(policy.default_scope);
+        scopes.check_device()?;
         match self.details.scopes.first_not_covered(&scopes) {
-            Some(_) if is_default => Err(OAuthError::UnregisteredDefaultScope),
+            Some(_) if is_default => {
+                Err(OAuthError::UnregisteredDefaultScope(policy.default_scope))
+            }
             Some(name) => Err(OAuthError::UnregisteredScope(name.into())),
             None => Ok(scopes),
         }
@@ -75,7 +82,7 @@ impl App {
 pub struct AppDetails {
     pub name: String,
     pub website: Option<String>,
-    /// The registered redirect URIs; at least one.
+    /// The registered redirect URIs; none only if the app does not use codes.
     pub redirect_uris: Vec<RedirectUri>,
     /// The scopes that the app may request; at least one.
     pub scopes: Scopes,

@@ -2,7 +2,7 @@
 
 use super::app::{App, MAX_URIS_LENGTH};
 use super::authorization_response::{ResponseMode, ResponseTarget};
-use super::client::GrantType;
+use super::client::{AuthMethod, GrantType};
 use super::error::OAuthError;
 use super::grant::Grant;
 use super::issuer_policy::IssuerPolicy;
@@ -19,6 +19,9 @@ use crate::secret::Sha256Digest;
 /// length, and 2 KiB for the others.
 const MAX_REQUEST_LENGTH: usize = MAX_URIS_LENGTH + MAX_STATE_LENGTH + 2048;
 
+/// The maximum length of a name in `login_hint`, in characters. Longer ones are truncated.
+const MAX_LOGIN_HINT_LENGTH: usize = 100;
+
 /// An authorization request from a known app, with a redirect URI that the app registered.
 ///
 /// Any other error in the request is sent to that URI, but only after the user has signed in, and
@@ -34,6 +37,10 @@ pub struct AuthorizationRequest {
     pub force_login: bool,
     /// The language that the app requests for the pages.
     pub lang: Option<String>,
+    /// The name of the user who is expected to sign in.
+    pub login_hint: Option<String>,
+    /// True if the app asks for the sign-up page.
+    pub prefers_sign_up: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +65,7 @@ pub enum NextStep {
 
 impl AuthorizationRequest {
     /// The parameters that are read in addition to `client_id`.
-    const PARAMETERS: [Parameter; 9] = [
+    const PARAMETERS: [Parameter; 11] = [
         Parameter::RedirectUri,
         Parameter::ResponseType,
         Parameter::ResponseMode,
@@ -68,6 +75,8 @@ impl AuthorizationRequest {
         Parameter::CodeChallengeMethod,
         Parameter::ForceLogin,
         Parameter::Lang,
+        Parameter::LoginHint,
+        Parameter::Prompt,
     ];
 
     /// Returns the pairs of a request that [`AuthorizationRequest::parse`] reads, to be stored
@@ -123,6 +132,11 @@ impl AuthorizationRequest {
             grant: RequestedGrant::parse(policy, parameters, app),
             force_login: optional_value(Parameter::ForceLogin).is_some_and(is_true),
             lang: optional_value(Parameter::Lang).and_then(language_tag::normalize),
+            login_hint: optional_value(Parameter::LoginHint)
+                .filter(|_| policy.issues_families())
+                .map(parse_login_hint),
+            prefers_sign_up: policy.issues_families()
+                && optional_value(Parameter::Prompt) == Some("create"),
         })
     }
 
@@ -173,8 +187,8 @@ impl AuthorizationRequest {
             let has_pkce = policy.implies_consent_with_pkce && requested_grant.challenge.is_some();
             uri.is_https() || (has_pkce && is_same_uri)
         };
-        let implies_consent =
-            |grant: &Grant| grant.scopes == requested_grant.scopes && is_protected(grant);
+        let scopes = requested_grant.scopes.clone().without_devices();
+        let implies_consent = |grant: &Grant| grant.scopes == scopes && is_protected(grant);
         !self.force_login
             && self.target.mode == ResponseMode::Query
             && !requested_grant.scopes.iter().any(Scope::is_admin)
@@ -210,11 +224,19 @@ impl RequestedGrant {
         for parameter in [Parameter::ForceLogin, Parameter::Lang] {
             parameters.optional(parameter)?;
         }
-        if policy.requires_pkce && challenge.is_none() {
+        let is_public = app.properties.auth_method == AuthMethod::None;
+        if (policy.requires_pkce || is_public) && challenge.is_none() {
             return Err(OAuthError::Missing(Parameter::CodeChallenge));
         }
         Ok(Self { scopes, challenge })
     }
+}
+
+/// Returns the name in a hint: of a Matrix user id after `mxid:`, the part without the server.
+fn parse_login_hint(hint: &str) -> String {
+    let user_id = hint.strip_prefix("mxid:").unwrap_or(hint);
+    let name = user_id.strip_prefix('@').and_then(|rest| rest.split_once(':'));
+    name.map_or(hint, |(name, _)| name).chars().take(MAX_LOGIN_HINT_LENGTH).collect()
 }
 
 fn parse_response_mode(parameters: Parameters<'_>) -> Result<ResponseMode, OAuthError> {

@@ -12,7 +12,7 @@ wire_enum! {
     pub enum AuthMethod {
         /// The client secret, in the header or in the body.
         ClientSecret = "client_secret",
-        /// None, because the client is public. No endpoint registers or accepts such clients yet.
+        /// None, because the client is public: it has no place where a secret would be safe.
         None = "none",
         /// A method that only a newer release supports.
         #[default]
@@ -24,6 +24,7 @@ wire_enum! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum GrantType {
         AuthorizationCode = "authorization_code",
+        RefreshToken = "refresh_token",
         ClientCredentials = "client_credentials",
     }
 }
@@ -47,6 +48,8 @@ wire_enum! {
     pub enum Issuer {
         /// The issuer of the endpoints below `/oauth`.
         OAuth = "oauth",
+        /// The issuer of the endpoints below `/id`.
+        Id = "id",
         /// An issuer that only a newer release supports.
         #[default]
         Unknown = "unknown",
@@ -143,7 +146,7 @@ mod tests {
             (Registrar::CommandLine, ""),
         ] {
             let properties = ClientProperties::new(&MASTODON, registrar);
-            assert!(properties.may_authenticate_with_secret(&MASTODON));
+            assert!(properties.may_authenticate(&MASTODON, AuthMethod::ClientSecret));
             for &grant_type in GrantType::ALL {
                 let is_allowed = grant_types.split(' ').any(|name| name == grant_type.as_str());
                 let expected =
@@ -163,7 +166,7 @@ mod tests {
                     ..ClientProperties::new(&MASTODON, Registrar::Api)
                 };
                 let expected = (auth_method, issuer) == (AuthMethod::ClientSecret, Issuer::OAuth);
-                let is_accepted = properties.may_authenticate_with_secret(&MASTODON);
+                let is_accepted = properties.may_authenticate(&MASTODON, AuthMethod::ClientSecret);
                 assert_eq!(is_accepted, expected, "{auth_method} {issuer}");
             }
         }

@@ -6,8 +6,7 @@ use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use jiff::Timestamp;
 use strum::{Display, IntoStaticStr};
 
-use super::client::ClientProperties;
-use super::client::ClientSecrets;
+use super::client::{AuthMethod, ClientProperties, ClientSecrets};
 use super::error::OAuthError;
 use super::issuer_policy::IssuerPolicy;
 use super::parameter::Parameter;
@@ -19,7 +18,8 @@ use crate::secret::{Secret, SplitToken};
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub client_id: String,
-    pub client_secret: Secret,
+    /// `None` if the client is public.
+    pub client_secret: Option<Secret>,
 }
 
 /// The reason credentials are rejected, for the log and the audit trail. The response is the same
@@ -32,6 +32,8 @@ pub enum ClientAuthError {
     WrongSecret,
     #[strum(serialize = "the app may not use a secret")]
     SecretNotAllowed,
+    #[strum(serialize = "the app has a secret and did not send it")]
+    MissingSecret,
     #[strum(serialize = "the app is disabled")]
     AppDisabled,
 }
@@ -45,15 +47,19 @@ impl Credentials {
     /// in both places or contain two different client ids ([`OAuthError::MultipleAuthMethods`]), or
     /// if a parameter is repeated or is a list, such as a JSON array.
     pub fn parse(
+        policy: &IssuerPolicy,
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
     ) -> Result<Self, OAuthError> {
         let client_id = parameters.optional(Parameter::ClientId)?;
         let client_secret = parameters.optional(Parameter::ClientSecret)?;
         let Some(encoded_credentials) = authorization.and_then(parse_basic) else {
-            let (id, secret) =
-                client_id.zip(client_secret).ok_or(OAuthError::MissingOrMalformedCredentials)?;
-            return Ok(Self { client_id: id.to_owned(), client_secret: Secret::new(secret) });
+            let client_id = client_id.ok_or(OAuthError::MissingOrMalformedCredentials)?;
+            if client_secret.is_none() && !policy.auth_methods.contains(&AuthMethod::None) {
+                return Err(OAuthError::MissingOrMalformedCredentials);
+            }
+            let client_id = client_id.to_owned();
+            return Ok(Self { client_id, client_secret: client_secret.map(Secret::new) });
         };
         if client_secret.is_some() {
             return Err(OAuthError::MultipleAuthMethods);
@@ -66,7 +72,7 @@ impl Credentials {
         Ok(credentials)
     }
 
-    /// Verifies the secret of the app with this client id at the endpoints of an issuer.
+    /// Verifies the secret, or that none is needed, of the app with this client id at the endpoints of an issuer.
     pub fn verify(
         &self,
         policy: &IssuerPolicy,
@@ -75,15 +81,17 @@ impl Credentials {
         disabled_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<(), ClientAuthError> {
-        let secret = SplitToken::parse(self.client_secret.reveal());
-        if !secret.is_some_and(|secret| secrets.accepts(secret.hashed_secret(), now)) {
-            Err(ClientAuthError::WrongSecret)
-        } else if !properties.may_authenticate_with_secret(policy) {
-            Err(ClientAuthError::SecretNotAllowed)
-        } else if disabled_at.is_some() {
-            Err(ClientAuthError::AppDisabled)
-        } else {
-            Ok(())
+        let is_correct = |secret: &Secret| {
+            let secret = SplitToken::parse(secret.reveal());
+            secret.is_some_and(|secret| secrets.accepts(secret.hashed_secret(), now))
+        };
+        let may_use = |method| properties.may_authenticate(policy, method);
+        match &self.client_secret {
+            Some(secret) if !is_correct(secret) => Err(ClientAuthError::WrongSecret),
+            Some(_) if !may_use(AuthMethod::ClientSecret) => Err(ClientAuthError::SecretNotAllowed),
+            None if !may_use(AuthMethod::None) => Err(ClientAuthError::MissingSecret),
+            _ if disabled_at.is_some() => Err(ClientAuthError::AppDisabled),
+            _ => Ok(()),
         }
     }
 }
@@ -117,7 +125,7 @@ fn decode_credentials(encoded: &[u8]) -> Option<Credentials> {
     let is_usable = |text: &String| !text.is_empty() && !text.contains('\0');
     let client_id = decode_lenient(client_id).filter(is_usable)?;
     let client_secret = decode_lenient(client_secret).filter(is_usable)?;
-    Some(Credentials { client_id, client_secret: Secret::new(client_secret) })
+    Some(Credentials { client_id, client_secret: Some(Secret::new(client_secret)) })
 }
 
 #[cfg(test)]
@@ -126,14 +134,16 @@ mod tests {
 
     use super::*;
     use crate::form::tests::to_pairs;
-    use crate::oauth::client::{AuthMethod, Registrar};
-    use crate::oauth::issuer_policy::MASTODON;
+    use crate::oauth::client::{Issuer, Registrar};
+    use crate::oauth::issuer_policy::{ID, MASTODON};
     use crate::percent::encode;
 
     fn parse(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
-        Credentials::parse(header.map(str::as_bytes), Parameters::new(&to_pairs(body))).map(
-            |credentials| (credentials.client_id, credentials.client_secret.reveal().to_owned()),
-        )
+        let body = to_pairs(body);
+        let credentials =
+            Credentials::parse(&MASTODON, header.map(str::as_bytes), Parameters::new(&body))?;
+        let secret = credentials.client_secret.expect("this issuer requires a secret");
+        Ok((credentials.client_id, secret.reveal().to_owned()))
     }
 
     fn basic_header(credentials: &str) -> String {
@@ -153,10 +163,12 @@ mod tests {
         let mut without_secret = with_secret.clone();
         without_secret.auth_method = AuthMethod::None;
         let now = Timestamp::UNIX_EPOCH;
-        let verify = |presented: &str, properties: &ClientProperties, disabled_at| {
-            let client_secret = Secret::new(presented);
+        let verify_with = |policy, client_secret, properties: &ClientProperties, disabled_at| {
             let credentials = Credentials { client_id: "a".to_owned(), client_secret };
-            credentials.verify(&MASTODON, &secrets, properties, disabled_at, now)
+            credentials.verify(policy, &secrets, properties, disabled_at, now)
+        };
+        let verify = |presented: &str, properties: &ClientProperties, disabled_at| {
+            verify_with(&MASTODON, Some(Secret::new(presented)), properties, disabled_at)
         };
         let correct = secret(1);
         let wrong = secret(2);
@@ -169,6 +181,18 @@ mod tests {
         assert_eq!(result, Err(ClientAuthError::SecretNotAllowed));
         let result = verify(correct.reveal(), &with_secret, Some(now));
         assert_eq!(result, Err(ClientAuthError::AppDisabled));
+
+        // A public client needs none, a confidential one does, each only with its own issuer.
+        let public = ClientProperties { issuer: Issuer::Id, ..without_secret };
+        let confidential = ClientProperties { issuer: Issuer::Id, ..with_secret };
+        for (policy, properties, disabled_at, expected) in [
+            (&ID, &public, None, Ok(())),
+            (&ID, &public, Some(now), Err(ClientAuthError::AppDisabled)),
+            (&ID, &confidential, None, Err(ClientAuthError::MissingSecret)),
+            (&MASTODON, &public, None, Err(ClientAuthError::MissingSecret)),
+        ] {
+            assert_eq!(verify_with(policy, None, properties, disabled_at), expected);
+        }
     }
 
     #[test]
@@ -256,7 +280,7 @@ mod tests {
             is_basic in any::<bool>(),
         ) {
             let header = if is_basic { [b"Basic ", &*header].concat() } else { header };
-            let _ = Credentials::parse(Some(&header), Parameters::new(&[]));
+            let _ = Credentials::parse(&MASTODON, Some(&header), Parameters::new(&[]));
         }
 
         #[test]

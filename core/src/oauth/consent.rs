@@ -35,6 +35,7 @@ impl ConsentItem {
             "read" => (resource, AccessLevel::Read),
             "write" => (resource, AccessLevel::Write),
             "profile" => (verb, AccessLevel::Read),
+            "urn" => ("matrix", AccessLevel::ReadWrite),
             // `follow` and `push` cannot be requested for reading or writing only.
             _ => (verb, AccessLevel::ReadWrite),
         };

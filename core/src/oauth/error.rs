@@ -4,6 +4,7 @@ use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
+use super::scope::Scope;
 
 /// Maximum length of a scope name in an error. All known names are shorter.
 const MAX_SCOPE_NAME_BYTES: usize = 64;
@@ -53,11 +54,16 @@ pub enum OAuthError {
     UnknownScope(TruncatedScopeName),
     #[error("The client did not register the scope {0}.")]
     UnregisteredScope(TruncatedScopeName),
-    #[error("No scope was sent, so read was assumed, which the client did not register.")]
-    UnregisteredDefaultScope,
+    #[error("No scope was sent, so {0} was assumed, which the client did not register.")]
+    UnregisteredDefaultScope(Scope),
     /// The scope was requested from a user who is not an admin, or for an app token.
     #[error("Only an admin can grant the scope {0}.")]
     AdminScopeDenied(TruncatedScopeName),
+    #[error(
+        "Request urn:matrix:client:api:* together with exactly one scope \
+         urn:matrix:client:device:ID, where ID is the client's device."
+    )]
+    DeviceScope,
     /// The method is not `S256`, or is absent, which means `plain`.
     #[error("The code_challenge_method must be S256.")]
     InvalidChallengeMethod,
@@ -74,6 +80,12 @@ pub enum OAuthError {
     /// [`CodeError::description`](super::grant::CodeError::description).
     #[error("The code is unknown, expired, revoked or used, or was issued to another client.")]
     InvalidGrant,
+    #[error("The refresh token does not have all of these scopes.")]
+    RefreshScope,
+    #[error(
+        "The refresh token is unknown, expired, revoked or used, or was issued to another client."
+    )]
+    InvalidRefreshToken,
     /// The client may not revoke the token, or did not authenticate.
     #[error("You are not authorized to revoke this token")]
     UnauthorizedRevocation,
@@ -100,11 +112,13 @@ impl OAuthError {
             Self::MalformedScope
             | Self::UnknownScope(_)
             | Self::UnregisteredScope(_)
-            | Self::UnregisteredDefaultScope
-            | Self::AdminScopeDenied(_) => "invalid_scope",
+            | Self::UnregisteredDefaultScope(_)
+            | Self::AdminScopeDenied(_)
+            | Self::DeviceScope
+            | Self::RefreshScope => "invalid_scope",
             Self::AccessDenied => "access_denied",
             Self::UnsupportedGrantType => "unsupported_grant_type",
-            Self::InvalidGrant => "invalid_grant",
+            Self::InvalidGrant | Self::InvalidRefreshToken => "invalid_grant",
             Self::UnauthorizedClient | Self::UnauthorizedRevocation => "unauthorized_client",
         }
     }
@@ -143,7 +157,7 @@ mod tests {
             (OAuthError::MalformedScope, "invalid_scope"),
             (OAuthError::UnknownScope(scope()), "invalid_scope"),
             (OAuthError::UnregisteredScope(scope()), "invalid_scope"),
-            (OAuthError::UnregisteredDefaultScope, "invalid_scope"),
+            (OAuthError::UnregisteredDefaultScope(Scope::Read), "invalid_scope"),
             (OAuthError::AdminScopeDenied(scope()), "invalid_scope"),
             (OAuthError::InvalidChallengeMethod, "invalid_request"),
             (OAuthError::InvalidChallenge, "invalid_request"),

@@ -14,12 +14,17 @@ use super::scope::{Scope, ScopeError, Scopes};
 pub struct IssuerPolicy {
     /// Clients of other issuers are unknown to this one.
     pub issuer: Issuer,
+    /// The end of the issuer identifier, after the base URL.
+    pub identifier_suffix: &'static str,
     /// The grant types of the token endpoint, which are also those of a new client.
     pub grant_types: &'static [GrantType],
     /// The scopes, in the order of `scopes_supported` in the metadata.
     pub scopes: &'static [Scope],
     pub auth_methods: &'static [AuthMethod],
-    /// Whether an authorization request without a PKCE challenge is invalid.
+    /// The scope of a request without scopes.
+    pub default_scope: Scope,
+    /// Whether an authorization request without a PKCE challenge is invalid. Those of clients
+    /// without a secret always are.
     pub requires_pkce: bool,
     /// Whether an earlier consent implies a new one also for redirect URIs that are not `https`,
     /// if the request has a PKCE challenge.
@@ -31,12 +36,30 @@ pub struct IssuerPolicy {
 /// The issuer of Mastodon's API, whose endpoints are below `/oauth`.
 pub const MASTODON: IssuerPolicy = IssuerPolicy {
     issuer: Issuer::OAuth,
+    // Clients compare the issuer in the metadata with the one in each authorization response (RFC
+    // 9207), byte by byte. Mastodon's has a slash.
+    identifier_suffix: "/",
     grant_types: &[GrantType::AuthorizationCode, GrantType::ClientCredentials],
     scopes: Scope::MASTODON,
     auth_methods: &[AuthMethod::ClientSecret],
+    default_scope: Scope::Read,
     requires_pkce: false,
     implies_consent_with_pkce: true,
     foreign_revocation: Err(OAuthError::UnauthorizedRevocation),
+};
+
+/// The issuer of clients without a secret, and of Matrix's OAuth 2.0 API, whose endpoints are below
+/// `/id`.
+pub const ID: IssuerPolicy = IssuerPolicy {
+    issuer: Issuer::Id,
+    identifier_suffix: "/id",
+    grant_types: &[GrantType::AuthorizationCode, GrantType::RefreshToken],
+    scopes: Scope::ALL,
+    auth_methods: &[AuthMethod::None, AuthMethod::ClientSecret],
+    default_scope: Scope::Profile,
+    requires_pkce: false,
+    implies_consent_with_pkce: false,
+    foreign_revocation: Ok(()),
 };
 
 impl IssuerPolicy {
@@ -46,8 +69,11 @@ impl IssuerPolicy {
         lists: impl IntoIterator<Item = T>,
     ) -> Result<Scopes, ScopeError> {
         let mut scopes = Scopes::default();
+        let has_devices = self.scopes.contains(&Scope::MatrixApi);
         for list in lists {
-            scopes.add_all(list.as_ref().parse()?);
+            let list = list.as_ref();
+            let parsed = if has_devices { Scopes::parse_with_devices(list) } else { list.parse() };
+            scopes.add_all(parsed?);
         }
         let foreign_scope = scopes.iter().find(|scope| !self.scopes.contains(scope));
         match foreign_scope {
@@ -56,22 +82,31 @@ impl IssuerPolicy {
         }
     }
 
+    /// Returns the scopes of clients that register themselves.
+    pub fn self_registered_scopes(&self) -> impl Iterator<Item = Scope> {
+        self.scopes.iter().copied().filter(|scope| !scope.is_admin())
+    }
+
     pub fn parse_grant_type(&self, text: &str) -> Result<GrantType, OAuthError> {
         let grant_type =
             GrantType::from_name(text).filter(|known| self.grant_types.contains(known));
         grant_type.ok_or(OAuthError::UnsupportedGrantType)
     }
 
+    /// Returns whether a sign-in gets a family of tokens: short-lived ones, and one to refresh them.
+    pub fn issues_families(&self) -> bool {
+        self.grant_types.contains(&GrantType::RefreshToken)
+    }
+
+    /// Returns the issuer identifier of the server at this base URL.
+    pub fn identifier(&self, base_url: &str) -> String {
+        format!("{}{}", base_url.trim_end_matches('/'), self.identifier_suffix)
+    }
+
     /// Returns the values of `token_endpoint_auth_method` that clients may register.
     pub fn auth_method_names(&self) -> impl Iterator<Item = &'static str> {
         self.auth_methods.iter().flat_map(|method| method.wire_names()).copied()
     }
-}
-
-/// Returns the issuer identifier: the base URL with a slash, as in Mastodon. Clients compare the
-/// issuer in the metadata with the one in each authorization response (RFC 9207), byte by byte.
-pub fn issuer(base_url: &str) -> String {
-    format!("{}/", base_url.trim_end_matches('/'))
 }
 
 /// Returns the metadata document of an issuer of the server at this base URL. `endpoints` contains
@@ -82,13 +117,18 @@ pub fn metadata_document(
     endpoints: &[(&str, &str)],
     documentation_url: &str,
 ) -> Value {
-    let scopes: Vec<_> = policy.scopes.iter().map(|scope| scope.as_str()).collect();
+    let scopes: Vec<_> = if policy.issues_families() {
+        // Agents request every scope that is listed.
+        policy.self_registered_scopes().map(Scope::as_str).collect()
+    } else {
+        policy.scopes.iter().map(|scope| scope.as_str()).collect()
+    };
     let grant_types: Vec<_> =
         policy.grant_types.iter().map(|grant_type| grant_type.as_str()).collect();
     let auth_methods: Vec<_> = policy.auth_method_names().collect();
     let response_modes: Vec<_> = ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect();
     let mut document = json!({
-        "issuer": issuer(base_url),
+        "issuer": policy.identifier(base_url),
         "service_documentation": documentation_url,
         "scopes_supported": scopes,
         "response_types_supported": ["code"],
@@ -117,9 +157,9 @@ impl ClientProperties {
         }
     }
 
-    /// Returns whether a correct secret authenticates this client at the endpoints of an issuer.
-    pub fn may_authenticate_with_secret(&self, policy: &IssuerPolicy) -> bool {
-        self.auth_method == AuthMethod::ClientSecret && self.issuer == policy.issuer
+    /// Returns whether this client may authenticate with this method at the endpoints of an issuer.
+    pub fn may_authenticate(&self, policy: &IssuerPolicy, method: AuthMethod) -> bool {
+        self.auth_method == method && self.issuer == policy.issuer
     }
 }
 
@@ -161,6 +201,10 @@ mod tests {
     fn a_trailing_slash_in_the_base_url_is_ignored() {
         let document = |base_url| metadata_document(&MASTODON, base_url, &[("a", "/b")], "d");
         assert_eq!(document("http://a:1/"), document("http://a:1"));
-        assert_eq!(issuer("https://a.example/belfry"), "https://a.example/belfry/");
+        for (policy, identifier) in
+            [(MASTODON, "https://a.example/b/"), (ID, "https://a.example/b/id")]
+        {
+            assert_eq!(policy.identifier("https://a.example/b"), identifier);
+        }
     }
 }

@@ -13,6 +13,7 @@ use super::app::{MAX_NAME_LENGTH, MAX_URIS_LENGTH};
 use super::client::{AuthMethod, GrantType};
 use super::issuer_policy::IssuerPolicy;
 use super::redirect::{ApplicationType, BaseRedirectUriError, RedirectUri};
+use super::scope::Scopes;
 use super::web_address::{is_web_address, web_host};
 use crate::json::{Fields, JsonError};
 use crate::secret::Sha256Digest;
@@ -177,6 +178,15 @@ impl ClientMetadata {
         Ok(Self { name, website, redirect_uris, application_type, grant_types, scope })
     }
 
+    /// Returns the scopes to register: those of the metadata that a client which registers itself
+    /// may have, or all of these.
+    pub fn scopes(&self, policy: &IssuerPolicy) -> Scopes {
+        let all: Scopes = policy.self_registered_scopes().collect();
+        let requested = Scopes::from_stored(self.scope.as_deref().unwrap_or_default());
+        let granted: Scopes = requested.iter().filter(|scope| all.contains(*scope)).collect();
+        if granted.is_empty() { all } else { granted }
+    }
+
     /// Returns the `client_id` of a registration with these registered scopes: a digest, so that
     /// all installations of an app that register the same metadata are one client. Absent fields
     /// are not part of it, so a future optional field does not change the ids of clients without.
@@ -265,7 +275,11 @@ fn read_grant_types(
     let names: Option<Vec<String>> = take(fields, "grant_types", "an array of strings")?;
     let names = names.unwrap_or_else(|| vec![GrantType::AuthorizationCode.as_str().to_owned()]);
     let mut grant_types = policy.grant_types.to_vec();
-    grant_types.retain(|grant_type| names.iter().any(|name| name == grant_type.as_str()));
+    // Every sign-in gets a refresh token, so every client may use it.
+    grant_types.retain(|grant_type| {
+        *grant_type == GrantType::RefreshToken
+            || names.iter().any(|name| name == grant_type.as_str())
+    });
     if !grant_types.iter().any(|known| SIGN_IN_GRANT_TYPES.contains(&known.as_str())) {
         return Err(ClientMetadataError::GrantTypes);
     }
@@ -278,6 +292,9 @@ fn read_grant_types(
     Ok(grant_types)
 }
 
+/// Reads the redirect URIs. Those that are not allowed are not registered, as the response says (RFC
+/// 7591, section 3.2.1): many clients send the same list to every server. If none is left, the error
+/// of the first one is returned.
 fn read_redirect_uris(
     fields: &mut Fields,
     application_type: ApplicationType,
@@ -290,14 +307,20 @@ fn read_redirect_uris(
         return Err(ClientMetadataError::TooManyRedirectUris);
     }
     let mut redirect_uris = Vec::with_capacity(texts.len());
+    let mut first_error = None;
     for (index, text) in texts.iter().enumerate() {
-        let uri = RedirectUri::new_on_base(text, application_type, base_host)
-            .map_err(|error| ClientMetadataError::RedirectUri { index, error })?;
-        if !redirect_uris.contains(&uri) {
-            redirect_uris.push(uri);
+        match RedirectUri::new_on_base(text, application_type, base_host) {
+            Ok(uri) if redirect_uris.contains(&uri) => {}
+            Ok(uri) => redirect_uris.push(uri),
+            Err(error) => {
+                first_error.get_or_insert(ClientMetadataError::RedirectUri { index, error });
+            }
         }
     }
-    Ok(redirect_uris)
+    match first_error {
+        Some(error) if redirect_uris.is_empty() => Err(error),
+        _ => Ok(redirect_uris),
+    }
 }
 
 #[cfg(test)]

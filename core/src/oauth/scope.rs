@@ -59,6 +59,8 @@ wire_enum! {
         AdminWriteIpBlocks = "admin:write:ip_blocks",
         AdminWriteEmailDomainBlocks = "admin:write:email_domain_blocks",
         AdminWriteCanonicalEmailBlocks = "admin:write:canonical_email_blocks",
+        /// Everything in Matrix's client-server API.
+        MatrixApi = "urn:matrix:client:api:*",
     }
 }
 
@@ -120,12 +122,20 @@ impl FromStr for Scope {
     }
 }
 
-/// The text before the device id in the scope of a Matrix device. No endpoint accepts it yet.
+/// The text before the device id in the scope of a Matrix device.
 const MATRIX_DEVICE_PREFIX: &str = "urn:matrix:client:device:";
 
-/// Returns whether a scope that is not in the catalogue has a parameter that this release supports.
-fn has_known_parameter(scope: &str) -> bool {
-    scope.strip_prefix(MATRIX_DEVICE_PREFIX).is_some_and(|device_id| !device_id.is_empty())
+/// The beginning of Matrix's scopes, and the one in the proposal that became the specification,
+/// which some clients still send.
+const MATRIX_PREFIXES: [&str; 2] = ["urn:matrix:client:", "urn:matrix:org.matrix.msc2967.client:"];
+
+/// The maximum length of the device id in a scope, in bytes.
+const MAX_DEVICE_ID_BYTES: usize = 255;
+
+/// Returns the device id of the scope of a Matrix device.
+fn device_id(scope: &str) -> Option<&str> {
+    let device_id = scope.strip_prefix(MATRIX_DEVICE_PREFIX)?;
+    (1..=MAX_DEVICE_ID_BYTES).contains(&device_id.len()).then_some(device_id)
 }
 
 /// A set of scopes that preserves insertion order. Equality ignores the order.
@@ -160,7 +170,7 @@ impl Scopes {
 
     /// Returns the number of stored scopes that this release does not support.
     pub fn unknown_count(&self) -> usize {
-        self.other_scopes.iter().filter(|scope| !has_known_parameter(scope)).count()
+        self.other_scopes.iter().filter(|scope| device_id(scope).is_none()).count()
     }
 
     /// Returns the memory that the scopes occupy outside this value, in bytes.
@@ -188,7 +198,55 @@ impl Scopes {
 
     /// Returns these scopes, or `read` if the set is empty.
     pub fn or_read(self) -> Self {
-        if self.is_empty() { Self::from_iter([Scope::Read]) } else { self }
+        self.or(Scope::Read)
+    }
+
+    /// Returns these scopes, or `default` if the set is empty.
+    pub fn or(self, default: Scope) -> Self {
+        if self.is_empty() { Self::from_iter([default]) } else { self }
+    }
+
+    /// Parses requested scopes like `from_str`, and also those of Matrix devices. The former names
+    /// of Matrix's scopes are replaced by the present ones.
+    pub fn parse_with_devices(text: &str) -> Result<Self, ScopeError> {
+        let mut scopes = Self::default();
+        for name in text.split(' ').filter(|_| !text.is_empty()) {
+            let name = match name.strip_prefix(MATRIX_PREFIXES[1]) {
+                Some(suffix) => format!("{}{suffix}", MATRIX_PREFIXES[0]),
+                None => name.to_owned(),
+            };
+            match name.parse() {
+                Ok(scope) => scopes.add(scope),
+                Err(ScopeError::Unknown(name)) if device_id(&name).is_some() => {
+                    scopes.add_other(name);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(scopes)
+    }
+
+    /// Returns the ids of the Matrix devices in the set.
+    fn device_ids(&self) -> impl Iterator<Item = &str> {
+        self.other_scopes.iter().filter_map(|scope| device_id(scope))
+    }
+
+    /// Returns the id of the Matrix device that the scopes are for, if any.
+    pub fn device_id(&self) -> Option<&str> {
+        self.device_ids().next()
+    }
+
+    /// Returns the scopes that a consent is about: not the device, which is new in every sign-in.
+    pub fn without_devices(mut self) -> Self {
+        self.other_scopes.retain(|scope| device_id(scope).is_none());
+        self
+    }
+
+    /// Checks that Matrix's API is requested for exactly one device, and a device only for it.
+    pub fn check_device(&self) -> Result<(), OAuthError> {
+        let devices = self.device_ids().count();
+        let has_api = self.contains(Scope::MatrixApi);
+        if devices == usize::from(has_api) { Ok(()) } else { Err(OAuthError::DeviceScope) }
     }
 
     /// Returns the scopes of the catalogue, in insertion order.
@@ -201,7 +259,7 @@ impl Scopes {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let other_names = self.other_scopes.iter().map(String::as_str);
         let catalogue_names = self.catalogue_scopes.iter().map(|scope| scope.as_str());
-        catalogue_names.chain(other_names.filter(|name| has_known_parameter(name)))
+        catalogue_names.chain(other_names.filter(|name| device_id(name).is_some()))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -218,8 +276,12 @@ impl Scopes {
     pub fn first_not_covered<'a>(&self, requested_scopes: &'a Self) -> Option<&'a str> {
         let is_covered = |scope: &Scope| self.iter().any(|registered| registered.covers(*scope));
         let catalogue_scope = requested_scopes.iter().find(|scope| !is_covered(scope));
+        let covers_devices = self.contains(Scope::MatrixApi);
+        let is_other_covered = |scope: &String| {
+            self.other_scopes.contains(scope) || (covers_devices && device_id(scope).is_some())
+        };
         let other_scope =
-            requested_scopes.other_scopes.iter().find(|scope| !self.other_scopes.contains(scope));
+            requested_scopes.other_scopes.iter().find(|scope| !is_other_covered(scope));
         catalogue_scope.map(Scope::as_str).or(other_scope.map(String::as_str))
     }
 

@@ -44,11 +44,21 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// Checks that the token is valid at `now`. Revocation is reported before expiry.
+    /// Checks that the token is valid at `now`.
     pub fn check_validity(&self, now: Timestamp) -> Result<(), TokenError> {
+        self.check_validity_until(self.expires_at, now)
+    }
+
+    /// Checks that a token of this row which expires at this time is valid. Revocation is reported
+    /// before expiry.
+    pub fn check_validity_until(
+        &self,
+        expires_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<(), TokenError> {
         if self.revoked_at.is_some() || self.app_disabled_at.is_some() {
             Err(TokenError::Revoked)
-        } else if self.expires_at.is_some_and(|expiry| expiry <= now) {
+        } else if expires_at.is_some_and(|expiry| expiry <= now) {
             Err(TokenError::Expired)
         } else if self.account.as_ref().is_some_and(|account| account.disabled_at.is_some()) {
             Err(TokenError::AccountDisabled)

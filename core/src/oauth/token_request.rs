@@ -28,6 +28,12 @@ pub enum TokenRequestKind {
         /// The PKCE verifier, if any.
         verifier: Option<Secret>,
     },
+    /// `refresh_token`: the next tokens of a family.
+    RefreshToken {
+        token: Secret,
+        /// The requested scopes, which must be among those of the family.
+        scope: Option<String>,
+    },
     ClientCredentials {
         /// The requested scopes, resolved once the app is known.
         scope: Option<String>,
@@ -38,6 +44,7 @@ impl TokenRequestKind {
     pub fn grant_type(&self) -> GrantType {
         match self {
             Self::AuthorizationCode { .. } => GrantType::AuthorizationCode,
+            Self::RefreshToken { .. } => GrantType::RefreshToken,
             Self::ClientCredentials { .. } => GrantType::ClientCredentials,
         }
     }
@@ -61,7 +68,7 @@ impl TokenRequest {
         match policy.parse_grant_type(parameters.required(Parameter::GrantType)?)? {
             GrantType::AuthorizationCode => {
                 let code = Secret::new(parameters.required(Code)?);
-                let credentials = Credentials::parse(authorization, parameters);
+                let credentials = Credentials::parse(policy, authorization, parameters);
                 // A contradictory request is reported before a missing redirect URI.
                 if let Err(OAuthError::MultipleAuthMethods) = credentials {
                     return Err(OAuthError::MultipleAuthMethods);
@@ -71,8 +78,14 @@ impl TokenRequest {
                 let kind = TokenRequestKind::AuthorizationCode { code, redirect_uri, verifier };
                 Ok(Self { credentials: credentials?, kind })
             }
+            GrantType::RefreshToken => {
+                let token = Secret::new(parameters.required(Parameter::RefreshToken)?);
+                let credentials = Credentials::parse(policy, authorization, parameters)?;
+                let scope = parameters.optional(Scope)?.map(str::to_owned);
+                Ok(Self { credentials, kind: TokenRequestKind::RefreshToken { token, scope } })
+            }
             GrantType::ClientCredentials => {
-                let credentials = Credentials::parse(authorization, parameters)?;
+                let credentials = Credentials::parse(policy, authorization, parameters)?;
                 let scope = parameters.optional(Scope)?.map(str::to_owned);
                 Ok(Self { credentials, kind: TokenRequestKind::ClientCredentials { scope } })
             }
@@ -92,10 +105,11 @@ impl ClientTokenRequest {
     /// Parses a request from its `Authorization` header and its body. Client authentication errors
     /// take precedence over a missing token.
     pub fn parse(
+        policy: &IssuerPolicy,
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
     ) -> Result<Self, OAuthError> {
-        let credentials = Credentials::parse(authorization, parameters)?;
+        let credentials = Credentials::parse(policy, authorization, parameters)?;
         let token = parameters.required(Parameter::Token)?;
         Ok(Self { credentials, token: Secret::new(token) })
     }

@@ -3,11 +3,11 @@
 
 use crate::oauth::scope::Scope;
 
-pub const READ_RULES: &[Scope] = &[Scope::ReadNotifications, Scope::Push];
-pub const WRITE_RULES: &[Scope] = &[Scope::WriteNotifications, Scope::Push];
+pub const READ_RULES: &[Scope] = &[Scope::ReadNotifications, Scope::Push, Scope::MatrixApi];
+pub const WRITE_RULES: &[Scope] = &[Scope::WriteNotifications, Scope::Push, Scope::MatrixApi];
 
 /// For setting pushers: the app of a pusher gets the text of messages.
-pub const SET_PUSHERS: &[Scope] = &[Scope::Push];
+pub const SET_PUSHERS: &[Scope] = &[Scope::Push, Scope::MatrixApi];
 
 #[cfg(test)]
 mod tests {

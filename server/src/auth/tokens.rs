@@ -7,16 +7,18 @@ use belfry_core::matrix::Device;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::grant::{CodeError, RedemptionAttempt};
-use belfry_core::oauth::issuer_policy::MASTODON;
+use belfry_core::oauth::issuer_policy::{IssuerPolicy, MASTODON};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::expiry_after;
-use belfry_core::secret::{Secret, SplitToken};
+use belfry_core::oauth::token_family::{Refresh, TokenFamily};
+use belfry_core::secret::{LookupKey, Secret, SplitToken};
 use jiff::Timestamp;
 
 use super::authentication::AuthenticationProof;
 use belfry_runtime::random;
 use belfry_store::{
-    Account, NewToken, RedeemError, Store, StoreError, StoredApp, StoredCode, WriteOutcome,
+    Account, NewToken, PresentedFamily, RedeemError, Store, StoreError, StoredApp, StoredCode,
+    TokenPair, WriteOutcome,
 };
 
 /// The default name of the app of tokens issued on the command line. Pages show it in the user's
@@ -59,15 +61,45 @@ pub enum IssueError {
     Store(#[from] StoreError),
 }
 
-/// The reason why a code was not redeemed.
+/// The reason why a code or a refresh token was not exchanged.
 #[derive(Debug, thiserror::Error)]
-pub enum RedemptionError {
-    /// The code cannot be redeemed. The account is that of the code's grant, if the code exists.
-    #[error("{reason}")]
-    Rejected { reason: CodeError, account_id: Option<i64> },
+pub enum ExchangeError<R> {
+    /// It cannot be exchanged. The account is that of its grant, if it exists.
+    #[error("rejected")]
+    Rejected { reason: R, account_id: Option<i64> },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+impl<R> ExchangeError<R> {
+    /// Converts the error, with the response to a rejection.
+    pub fn map<E: From<StoreError>>(self, reject: impl FnOnce(R, Option<i64>) -> E) -> E {
+        match self {
+            Self::Rejected { reason, account_id } => reject(reason, account_id),
+            Self::Store(error) => error.into(),
+        }
+    }
+}
+
+/// The reason why a refresh token was rejected. It is recorded; the response does not contain it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
+pub enum RefreshRejection {
+    #[strum(serialize = "the refresh token is unknown")]
+    Unknown,
+    #[strum(serialize = "the refresh token was issued to another app")]
+    OtherApp,
+    #[strum(serialize = "a scope was requested that the refresh token does not have")]
+    OtherScope,
+    #[strum(serialize = "the sign-in has ended")]
+    Ended,
+    /// Somebody else may have a copy of the token, so the family was ended.
+    #[strum(serialize = "the refresh token was used before")]
+    Reused,
+}
+
+/// The number of times that a refresh is decided again, because a concurrent one was faster. The
+/// second decision normally repeats the response of the first.
+const MAX_REFRESH_ATTEMPTS: usize = 8;
 
 #[derive(Clone, Copy)]
 pub struct TokenIssuer<'a> {
@@ -80,6 +112,8 @@ pub struct TokenIssuer<'a> {
 #[derive(Debug)]
 pub struct IssuedToken {
     pub secret: SplitToken,
+    /// The refresh token, if the issuer has them.
+    pub refresh: Option<SplitToken>,
     pub token: NewToken,
 }
 
@@ -140,7 +174,7 @@ impl TokenIssuer<'_> {
         let app_id =
             find_or_create_first_party_app(self.store, self.now, FirstPartyApp::Matrix).await?;
         let Account { id, credential_version, .. } = proof.account;
-        let IssuedToken { secret, token } = self.new_token(app_id, Some(id), scopes);
+        let IssuedToken { secret, token, .. } = self.new_token(app_id, Some(id), scopes);
         let token = NewToken { device: Some(device), ..token };
         match self.store.add_token_for_password(events, &token, credential_version).await? {
             WriteOutcome::Written => Ok(secret),
@@ -153,18 +187,19 @@ impl TokenIssuer<'_> {
     /// token that was issued for it is revoked (RFC 6749, section 4.1.2).
     pub async fn redeem_code(
         &self,
+        policy: &IssuerPolicy,
         new_event: impl Fn(AuditKind) -> NewAuditEvent,
         code: &Secret,
         attempt: &RedemptionAttempt<'_>,
-    ) -> Result<IssuedToken, RedemptionError> {
-        let unknown = RedemptionError::Rejected { reason: CodeError::Unknown, account_id: None };
+    ) -> Result<IssuedToken, ExchangeError<CodeError>> {
+        let unknown = ExchangeError::Rejected { reason: CodeError::Unknown, account_id: None };
         let Some(code) = SplitToken::parse_code(code.reveal()) else { return Err(unknown) };
         let code = code.hashed_secret();
         let Some(StoredCode { grant, token, .. }) = self.store.code(code).await? else {
             return Err(unknown);
         };
         let account_id = Some(grant.account_id);
-        let reject = |reason| RedemptionError::Rejected { reason, account_id };
+        let reject = |reason| ExchangeError::Rejected { reason, account_id };
         let revoke_replayed = async |token| {
             let detail = Some("authorization code replayed".to_owned());
             let events = NewAuditEvent { detail, ..new_event(AuditKind::TokenRevoke) }.into();
@@ -184,10 +219,21 @@ impl TokenIssuer<'_> {
         if !account.as_ref().is_some_and(is_allowed) {
             return Err(reject(CodeError::Revoked));
         }
-        let issued_token = self.new_token(grant.app_id, account_id, grant.scopes);
-        let NewToken { secret, expires_at, .. } = issued_token.token;
+        let new_token = self.new_token(grant.app_id, account_id, grant.scopes.clone());
+        let NewToken { secret, expires_at, .. } = new_token.token;
         let events = new_event(AuditKind::TokenIssue).into();
-        match self.store.redeem_code(&events, code.lookup_key, secret, self.now, expires_at).await {
+        let (issued_token, outcome) = if policy.issues_families() {
+            let family = TokenFamily::new(self.now);
+            let issued_token = self.pair(secret.lookup_key, family, new_token.token)?;
+            let key = code.lookup_key;
+            let outcome = self.store.redeem_code_for_family(&events, key, secret, family, &grant);
+            (issued_token, outcome.await)
+        } else {
+            let key = code.lookup_key;
+            let outcome = self.store.redeem_code(&events, key, secret, self.now, expires_at);
+            (new_token, outcome.await)
+        };
+        match outcome {
             Ok(()) => Ok(issued_token),
             // Another request has redeemed the code since it was read.
             Err(RedeemError::AlreadyRedeemed(token)) => {
@@ -197,6 +243,71 @@ impl TokenIssuer<'_> {
             Err(RedeemError::NotRedeemable) => Err(reject(CodeError::Revoked)),
             Err(RedeemError::Store(error)) => Err(error.into()),
         }
+    }
+
+    /// Exchanges a refresh token for the next tokens of its family. A token that was used before
+    /// ends the family, because somebody else may have a copy of it.
+    pub async fn refresh(
+        &self,
+        new_event: impl Fn(AuditKind) -> NewAuditEvent,
+        app_id: i64,
+        token: &Secret,
+        requested_scopes: &Scopes,
+    ) -> Result<IssuedToken, ExchangeError<RefreshRejection>> {
+        let reject = |reason, account_id| Err(ExchangeError::Rejected { reason, account_id });
+        let presented = SplitToken::parse(token.reveal()).map(|token| token.presented());
+        let Some(presented) = presented else { return reject(RefreshRejection::Unknown, None) };
+        for _ in 0..MAX_REFRESH_ATTEMPTS {
+            let family = self.store.family(presented).await?;
+            let Some(PresentedFamily { token, row, state }) =
+                family.filter(|family| family.token.expires_at.is_none())
+            else {
+                return reject(RefreshRejection::Unknown, None);
+            };
+            let account_id = row.account.as_ref().map(|account| account.id);
+            if row.app_id != app_id {
+                return reject(RefreshRejection::OtherApp, account_id);
+            }
+            if row.check_validity(self.now).is_err() {
+                return reject(RefreshRejection::Ended, account_id);
+            }
+            if row.scopes.first_not_covered(requested_scopes).is_some() {
+                return reject(RefreshRejection::OtherScope, account_id);
+            }
+            let next = match state.refresh(token.generation, self.now) {
+                Refresh::Repeat => state,
+                Refresh::Advance(next) => {
+                    let advance = self.store.advance_family(token.lookup_key, state, next);
+                    match advance.await? {
+                        WriteOutcome::Written => next,
+                        WriteOutcome::NotFound => continue,
+                    }
+                }
+                Refresh::Reuse => {
+                    let detail = Some("refresh token reused".to_owned());
+                    let event = NewAuditEvent { detail, ..new_event(AuditKind::TokenRevoke) };
+                    self.store.revoke_token(&event.into(), token.lookup_key, self.now).await?;
+                    return reject(RefreshRejection::Reused, account_id);
+                }
+            };
+            let new_token = self.new_token(app_id, account_id, row.scopes.clone()).token;
+            return Ok(self.pair(token.lookup_key, next, new_token)?);
+        }
+        Err(StoreError::Unavailable("too many refreshes of one family".to_owned()).into())
+    }
+
+    /// Returns the newest tokens of a family.
+    fn pair(
+        &self,
+        lookup_key: LookupKey,
+        family: TokenFamily,
+        token: NewToken,
+    ) -> Result<IssuedToken, StoreError> {
+        let pair = self.store.token_pair(lookup_key, family);
+        let TokenPair { access, refresh } =
+            pair.ok_or_else(|| StoreError::Failed("there is no key of token families".to_owned()))?;
+        let token = NewToken { expires_at: Some(family.access_expires_at()), ..token };
+        Ok(IssuedToken { secret: access, refresh: Some(refresh), token })
     }
 
     fn new_token(&self, app_id: i64, account_id: Option<i64>, scopes: Scopes) -> IssuedToken {
@@ -210,7 +321,7 @@ impl TokenIssuer<'_> {
             expires_at: self.lifetime.map(|lifetime| expiry_after(self.now, lifetime)),
             device: None,
         };
-        IssuedToken { secret, token }
+        IssuedToken { secret, refresh: None, token }
     }
 }
 

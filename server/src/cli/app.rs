@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, AppRegistration};
-use belfry_core::oauth::client::{ClientProperties, Registrar};
-use belfry_core::oauth::issuer_policy::MASTODON;
+use belfry_core::oauth::client::{AuthMethod, ClientProperties, Registrar};
+use belfry_core::oauth::issuer_policy::{ID, MASTODON};
 use belfry_store::{AuditFilter, Store, StoredApp};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ use crate::escape::escape;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Add an app; its client secret is printed once
+    /// Add an app; its client secret, if it has one, is printed once
     Add(Add),
     /// List apps by id: id, name, registration time, state
     ///
@@ -52,9 +52,22 @@ pub(super) struct Add {
     /// URL of the app's website
     #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
     website: String,
+    /// Issuer that the app uses: `id` gives it short-lived tokens and refresh tokens
+    #[arg(long, value_enum, default_value_t)]
+    issuer: IssuerName,
+    /// The app cannot keep a secret: a web page, or a program on a user's device. Implies --issuer id
+    #[arg(long)]
+    public: bool,
     /// Print a line of JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum IssuerName {
+    #[default]
+    Oauth,
+    Id,
 }
 
 #[derive(Args)]
@@ -107,21 +120,30 @@ impl Add {
             website: self.website,
             token_endpoint_auth_method: String::new(),
         };
-        let details = registration.validate(&MASTODON).map_err(|errors| {
+        let uses_id = self.public || self.issuer == IssuerName::Id;
+        let policy = if uses_id { &ID } else { &MASTODON };
+        let details = registration.validate(policy).map_err(|errors| {
             let errors: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
             errors.join(", ")
         })?;
         let events = command_events(now, AuditKind::AppAdd);
-        let properties = ClientProperties::new(&MASTODON, Registrar::Operator);
+        let auth_method = if self.public { AuthMethod::None } else { AuthMethod::ClientSecret };
+        let properties =
+            ClientProperties { auth_method, ..ClientProperties::new(policy, Registrar::Operator) };
         let (app, secret) = store.create_app(&events, now, details, properties).await?;
         let client_id = &app.client_id;
-        let secret = secret.reveal();
+        let secret = (!self.public).then(|| secret.reveal());
         let output = if self.json {
-            let id = app.id.to_string();
-            format_json_line(&json!({ "id": id, "client_id": client_id, "client_secret": secret }))
+            let mut line = json!({ "id": app.id.to_string(), "client_id": client_id });
+            if let Some(secret) = secret {
+                line["client_secret"] = secret.into();
+            }
+            format_json_line(&line)
         } else {
             let title = format_title(&app);
-            format!("app {title} added\nclient_id: {client_id}\nclient_secret: {secret}\n")
+            let secret_line =
+                secret.map_or(String::new(), |secret| format!("client_secret: {secret}\n"));
+            format!("app {title} added\nclient_id: {client_id}\n{secret_line}")
         };
         Ok(print(&output)?)
     }

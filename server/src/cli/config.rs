@@ -8,8 +8,8 @@ use super::output::{print, print_message};
 use super::{CliError, print_warnings};
 use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, ConfigError};
-use crate::delivery::load_sealing_key;
 use crate::limits::redis_servers;
+use crate::sealing::load_sealing_key;
 use crate::tls::Tls;
 
 #[derive(Subcommand)]

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use super::{CliError, Context, DatabaseUse, StoreCommand, command_events};
 use crate::config::Config;
-use crate::delivery::load_sealing_key;
+use crate::sealing::load_sealing_key;
 
 #[derive(Subcommand)]
 pub(super) enum Command {

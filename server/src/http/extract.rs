@@ -9,6 +9,7 @@ pub(super) mod body;
 pub(super) mod client;
 pub(super) mod cookie;
 pub(super) mod form;
+pub(crate) mod issuer;
 pub(super) mod page_language;
 pub(super) mod raw_path;
 pub(super) mod requester;

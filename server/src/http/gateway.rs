@@ -14,7 +14,7 @@ use belfry_core::limits::check_options::{CheckOptions, CheckOptionsError};
 use belfry_core::limits::original_request::{
     OriginalRequest, OriginalRequestError, resolve_original_request,
 };
-use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::oauth::token::Token;
 use belfry_runtime::log_throttled;
 use jiff::Timestamp;
@@ -135,6 +135,11 @@ fn authorize_token(
         let app = token.app_id;
         log_throttled!(info, "gateway check without app=allow rejected an app token", app);
         return Err(GatewayError::AppToken);
+    }
+    // A sign-in that only identifies the user gives access to nothing that the gateway protects.
+    let is_identity_only = token.scopes.iter().all(|scope| scope == Scope::Profile);
+    if token.is_family() && is_identity_only && options.scopes.is_empty() {
+        return Err(GatewayError::MissingScopes(Scopes::from_iter([Scope::Read])));
     }
     let missing_scopes: Scopes =
         options.scopes.iter().filter(|scope| !token.scopes.allows(*scope)).collect();

@@ -1,5 +1,6 @@
 //! Endpoints for Matrix clients other than push rules, below the same path prefixes.
 
+pub(super) mod devices;
 pub(super) mod login;
 pub(super) mod pushers;
 pub(super) mod register;
@@ -16,6 +17,7 @@ use belfry_delivery::acceptance::Delivery;
 use belfry_store::Store;
 use serde_json::{Value, json};
 
+use self::devices::MANAGE_DEVICES;
 use crate::account_memory::UnreadResponses;
 use crate::http::error::MatrixError;
 use crate::http::extract::audit::RequestAudit;
@@ -56,6 +58,21 @@ pub(super) async fn logout(
     let events = NewAuditEvents::from(audit.success_event(AuditKind::SignOut))
         .with_event(audit.success_event(AuditKind::TokenRevoke));
     store.revoke_token(&events, token, requester.now).await?;
+    Ok(Json(json!({})))
+}
+
+/// `POST logout/all`: revokes all tokens of the user.
+pub(super) async fn logout_all(
+    State(store): State<Store>,
+    audit: RequestAudit,
+    requester: Requester,
+) -> Result<Json<Value>, MatrixError> {
+    requester.require_scope(MANAGE_DEVICES)?;
+    if requester.token_key.is_none() {
+        return Err(MatrixError::ServiceLogout);
+    }
+    let events = audit.success_event(AuditKind::TokenRevoke).into();
+    store.revoke_access(&events, requester.account_id, None, requester.now).await?;
     Ok(Json(json!({})))
 }
 

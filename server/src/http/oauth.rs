@@ -5,6 +5,7 @@ pub(super) mod client_auth;
 pub(super) mod introspect;
 pub(super) mod metadata;
 pub(super) mod out_of_band;
+pub(super) mod registration;
 pub(super) mod revoke;
 pub(super) mod token;
 pub(super) mod userinfo;

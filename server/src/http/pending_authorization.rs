@@ -10,9 +10,10 @@ use belfry_core::form::{Pairs, last_value};
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep, RequestedGrant};
 use belfry_core::oauth::authorization_response::Delivery;
+use belfry_core::oauth::client::Issuer;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, CodeGrant};
-use belfry_core::oauth::issuer_policy::issuer;
+use belfry_core::oauth::issuer_policy::IssuerPolicy;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token::expiry_after;
@@ -54,7 +55,11 @@ pub(crate) struct PendingAuthorization {
 impl PendingAuthorization {
     /// Parses the request that an app sends through the browser. The reason for a rejection is
     /// logged.
-    pub(crate) async fn new(session: &BrowserSession, pairs: &Pairs) -> Result<Self, PageError> {
+    pub(crate) async fn new(
+        session: &BrowserSession,
+        issuer: Issuer,
+        pairs: &Pairs,
+    ) -> Result<Self, PageError> {
         let client_id = Parameters::new(pairs).required(Parameter::ClientId);
         let app = match client_id {
             Ok(client_id) => session.state.store.app_by_client_id(client_id).await?,
@@ -62,7 +67,7 @@ impl PendingAuthorization {
         };
         let enabled_app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.app.clone());
         let app_id = enabled_app.as_ref().map(|app| app.id);
-        let pending = client_id.and_then(|_| Self::from_pairs(session, pairs, enabled_app));
+        let pending = client_id.and_then(|_| Self::from_pairs(session, issuer, pairs, enabled_app));
         Ok(pending.inspect_err(|error| {
             let is_unregistered = *error == OAuthError::InvalidRedirectUri;
             let redirect_uri = is_unregistered.then(|| last_value(pairs, "redirect_uri"));
@@ -72,10 +77,12 @@ impl PendingAuthorization {
 
     fn from_pairs(
         session: &BrowserSession,
+        issuer: Issuer,
         pairs: &Pairs,
         app: Option<App>,
     ) -> Result<Self, OAuthError> {
-        let request = parse_request(session, Parameters::new(pairs), app.as_ref())?;
+        let policy = session.state.policy(issuer);
+        let request = parse_request(policy, Parameters::new(pairs), app.as_ref())?;
         let app = app.ok_or(OAuthError::UnknownClient)?;
         // `force_login` requires a new sign-in, even with a session.
         let account = session.account().filter(|_| !request.force_login);
@@ -94,7 +101,8 @@ impl PendingAuthorization {
             stored_request.ok_or(PageError::Expired)?;
         let enabled_app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
         let app = enabled_app.ok_or(OAuthError::UnknownClient)?.app;
-        let request = parse_request(session, Parameters::new(&parameters), Some(&app))?;
+        let policy = session.state.policy(app.properties.issuer);
+        let request = parse_request(policy, Parameters::new(&parameters), Some(&app))?;
         let signed_in_id = session.account().map(|account| account.id);
         let account_id = account_id.filter(|id| Some(*id) == signed_in_id);
         let chosen_lang = session.lang;
@@ -168,7 +176,12 @@ impl PendingAuthorization {
             None => Vec::new(),
         };
         let role = self.user(session).map(|user| user.role);
-        Ok(self.request.next_step(&session.state.issuer_policy, role, &grants))
+        Ok(self.request.next_step(self.policy(session), role, &grants))
+    }
+
+    /// Returns the rules of the app's issuer.
+    fn policy<'a>(&self, session: &'a BrowserSession) -> &'a IssuerPolicy {
+        session.state.policy(self.app.properties.issuer)
     }
 
     /// Returns the account that is signed in for the request.
@@ -231,7 +244,7 @@ impl PendingAuthorization {
         error: OAuthError,
     ) -> Result<Response, PageError> {
         let target = &self.request.target;
-        let issuer = issuer(&session.state.base_url.to_string());
+        let issuer = self.policy(session).identifier(&session.state.base_url.to_string());
         let (url, fields) = match target.build_delivery(&issuer, Err(&error)) {
             Delivery::Redirect(location) => (location, Vec::new()),
             Delivery::Post { action, fields } => (action, fields),
@@ -254,7 +267,7 @@ impl PendingAuthorization {
         session: &BrowserSession,
         response: Result<&Secret, &OAuthError>,
     ) -> Result<Response, PageError> {
-        let issuer = issuer(&session.state.base_url.to_string());
+        let issuer = self.policy(session).identifier(&session.state.base_url.to_string());
         match (self.request.target.build_delivery(&issuer, response), response) {
             (Delivery::Redirect(location), _) => redirect(session, &location),
             (Delivery::Post { action, fields }, _) => {
@@ -277,17 +290,16 @@ impl PendingAuthorization {
     }
 }
 
-/// Parses an authorization request, and adds its app to the log
-/// lines of the HTTP request.
+/// Parses an authorization request, and adds its app to the log lines of the HTTP request.
 fn parse_request(
-    session: &BrowserSession,
+    policy: &IssuerPolicy,
     parameters: Parameters<'_>,
     app: Option<&App>,
 ) -> Result<AuthorizationRequest, OAuthError> {
     if let Some(app) = app {
         RequestContext::record_app(app.id);
     }
-    AuthorizationRequest::parse(&session.state.issuer_policy, parameters, app)
+    AuthorizationRequest::parse(policy, parameters, app)
 }
 
 /// Returns the path at which a browser continues the request with this handle, in this language.

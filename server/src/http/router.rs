@@ -8,14 +8,18 @@ use axum::response::Redirect;
 use axum::routing::{any, get, post};
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
-use super::account::{devices, notifications, page, security, sign_in, sign_out, sign_up};
+use super::account::{
+    devices as devices_page, notifications, page, security, sign_in, sign_out, sign_up,
+};
 use super::api::admin::{self, actions};
 use super::api::{accounts, apps, instance, subscription};
 use super::error::{ErrorFormat, MatrixError};
 use super::layer::area::{Area, CachePolicy, RateLimiting};
 use super::layer::cors::Cors;
-use super::matrix::{self, login, pushers, register};
-use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
+use super::matrix::{self, devices, login, pushers, register};
+use super::oauth::{
+    authorize, introspect, metadata, out_of_band, registration, revoke, token, userinfo,
+};
 use super::push::{
     evaluate, explain, notifications as notifications_api, notify, path, read, read_elsewhere,
     replace, write,
@@ -32,6 +36,7 @@ pub(crate) const DEFAULT_AREA: Area = Area {
     rate_limiting: RateLimiting::Counted,
     has_pages_for_browsers: false,
     ignores_trailing_slash: false,
+    reports_load_as_unavailable: false,
 };
 
 const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
@@ -60,6 +65,9 @@ const OAUTH: Area =
 
 /// OAuth endpoints that web apps call, from any origin.
 const OAUTH_CLIENT: Area = Area { cors: Cors::AnyOrigin, ..OAUTH };
+
+/// OAuth endpoints for clients without a secret.
+const ID: Area = Area { reports_load_as_unavailable: true, ..OAUTH_CLIENT };
 
 /// Pages. They are authenticated by a cookie, so they do not allow other origins.
 const PAGES: Area = Area { error_format: ErrorFormat::Page, ..OAUTH };
@@ -105,13 +113,18 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
     let plain = AreaRouter::new(DEFAULT_AREA)
         .route(&format!("{}{{name}}", paths::PROFILE), profile)
         .route(paths::NODEINFO, instance::nodeinfo_route(state));
-    let well_known = AreaRouter::new(WELL_KNOWN)
+    let mut well_known = AreaRouter::new(WELL_KNOWN)
         .route(paths::OPENAPI, openapi::openapi_route(state))
         .route(paths::METADATA, metadata::metadata_route(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links_route(state))
         // For password managers (<https://www.w3.org/TR/change-password-url/>).
         .route("/.well-known/change-password", get(async || Redirect::to(paths::ACCOUNT_SECURITY)))
         .not_found_under("/.well-known");
+    if state.store.has_family_key() {
+        for path in paths::ID_METADATA {
+            well_known = well_known.route(path, metadata::id_metadata_route(state));
+        }
+    }
     let api = AreaRouter::new(API)
         .route("/api/v1/instance", instance::v1_route(state))
         .route("/api/v2/instance", get(instance::v2))
@@ -130,8 +143,12 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
     let api = add_admin_routes(api);
     let mut area_routers = vec![exempt, gateway, front_page, plain, well_known, api];
     area_routers.extend(oauth_area_routers());
-    area_routers
-        .extend(state.config.name_segments.iter().map(|segment| matrix_area_router(segment)));
+    if state.store.has_family_key() {
+        area_routers.extend(id_area_routers());
+    }
+    area_routers.extend(
+        state.config.name_segments.iter().map(|segment| matrix_area_router(state, segment)),
+    );
     area_routers
 }
 
@@ -143,6 +160,24 @@ fn add_admin_routes(api: AreaRouter) -> AreaRouter {
         )
         .route("/api/v1/admin/accounts/{id}/action", post(actions::perform_action))
         .route("/api/v1/admin/accounts/{id}/enable", post(actions::enable_account))
+}
+
+/// The issuer for clients without a secret. Clients sign their user out if a refresh is answered
+/// with 4xx, so load is reported as 503.
+fn id_area_routers() -> [AreaRouter; 2] {
+    let id = AreaRouter::new(ID)
+        .route(paths::ID_TOKEN, post(token::issue_token))
+        .route(paths::ID_REVOKE, post(revoke::revoke_token))
+        .route(paths::ID_INTROSPECT, post(introspect::introspect))
+        .route(paths::ID_REGISTER, post(registration::register_client))
+        .not_found_under(paths::ID_PREFIX);
+    let pages = AreaRouter::new(PAGES).route(
+        paths::ID_AUTHORIZE,
+        get(authorize::begin_authorization)
+            .head(async || authorize::method_not_allowed("GET"))
+            .fallback(async || authorize::method_not_allowed("GET")),
+    );
+    [id, pages]
 }
 
 fn oauth_area_routers() -> [AreaRouter; 3] {
@@ -177,7 +212,10 @@ fn oauth_area_routers() -> [AreaRouter; 3] {
             paths::ACCOUNT_NOTIFICATIONS,
             get(notifications::get_notifications_page).post(notifications::change_notifications),
         )
-        .route(paths::ACCOUNT_DEVICES, get(devices::get_devices_page).post(devices::change_devices))
+        .route(
+            paths::ACCOUNT_DEVICES,
+            get(devices_page::get_devices_page).post(devices_page::change_devices),
+        )
         .route(paths::REVOKE_TOKEN, post(page::revoke_token))
         .route(paths::ACCOUNT_SECURITY, get(security::get_security_page))
         .route(paths::CHANGE_PASSWORD, post(security::change_password))
@@ -195,7 +233,7 @@ fn oauth_area_routers() -> [AreaRouter; 3] {
     [oauth, oauth_client, pages]
 }
 
-fn matrix_area_router(segment: &str) -> AreaRouter {
+fn matrix_area_router(state: &AppState, segment: &str) -> AreaRouter {
     let mut area = AreaRouter::new(MATRIX);
     // The second argument is literal: the name of the route in logs and metrics.
     for api in paths::CLIENT_API_VERSIONS {
@@ -218,12 +256,24 @@ fn matrix_area_router(segment: &str) -> AreaRouter {
             .route(&full_path("/login"), get(login::get_login_flows).post(login::login))
             .route(&full_path("/register"), post(register::register))
             .route(&full_path("/logout"), post(matrix::logout))
+            .route(&full_path("/logout/all"), post(matrix::logout_all))
+            .route(&full_path("/devices"), get(devices::list_devices))
+            .route(
+                &full_path("/devices/{device}"),
+                get(devices::get_device).put(devices::rename_device).delete(devices::delete_device),
+            )
             .route(&full_path("/account/whoami"), get(matrix::whoami))
             .route(&full_path("/capabilities"), get(pushers::capabilities))
             .route(&full_path("/pushers"), get(pushers::list_pushers))
             .route(&full_path("/pushers/set"), post(pushers::set_pusher))
             .route(&full_path("/pushers/ack"), post(pushers::acknowledge_pusher))
             .route(&full_path("/user/{user}/account_data/m.push_rules"), get(matrix::account_data));
+    }
+    if state.store.has_family_key() {
+        for path in ["v1/auth_metadata", "unstable/org.matrix.msc2965/auth_metadata"] {
+            let route = metadata::id_metadata_route(state);
+            area = area.route(&format!("/{segment}/client/{path}"), route);
+        }
     }
     area.route(&format!("/{segment}/client/versions"), get(matrix::versions))
         .route(

@@ -31,6 +31,10 @@ pub struct SignInCounters {
 pub struct TokenCounters {
     /// Tokens issued for a code, after a user approved the app.
     pub authorization_code: Counter,
+    /// Pairs of tokens issued for a refresh token, new ones and repeated ones.
+    pub refresh_token: Counter,
+    /// Refresh tokens that had been used before, so that their family was ended.
+    pub reused_refresh_tokens: Counter,
     pub client_credentials: Counter,
     /// Tokens issued for a sign-up through an app.
     pub sign_up: Counter,
@@ -53,11 +57,13 @@ impl AuthenticationMetrics {
         let mut tokens = out.family(&families::TOKENS_ISSUED);
         for (grant, counter) in [
             ("authorization_code", &self.tokens.authorization_code),
+            ("refresh_token", &self.tokens.refresh_token),
             ("client_credentials", &self.tokens.client_credentials),
             ("sign_up", &self.tokens.sign_up),
             ("matrix_login", &self.tokens.matrix_login),
         ] {
             tokens.value(&[grant], counter.get());
         }
+        out.value(&families::REFRESH_TOKENS_REUSED, self.tokens.reused_refresh_tokens.get());
     }
 }

@@ -38,6 +38,8 @@ belfry_runtime::families! {
 
     SIGN_INS = Counter "belfry_sign_ins_total" ["method" "outcome"] "Attempts to sign in";
     TOKENS_ISSUED = Counter "belfry_tokens_issued_total" ["grant"] "Access tokens issued";
+    REFRESH_TOKENS_REUSED = Counter "belfry_refresh_tokens_reused_total" []
+        "Refresh tokens that had been used before, so that their sign-in was ended";
     PASSWORD_HASHES = Counter "belfry_password_hashes_total" [] "Password hashes computed";
     PASSWORD_QUEUE = Gauge "belfry_password_queue_length" []
         "Password hashes being computed or waiting";

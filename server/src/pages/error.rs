@@ -45,7 +45,7 @@ pub(super) fn app_error_key(error: &OAuthError) -> &'static str {
         OAuthError::MalformedScope
         | OAuthError::UnknownScope(_)
         | OAuthError::UnregisteredScope(_)
-        | OAuthError::UnregisteredDefaultScope
+        | OAuthError::UnregisteredDefaultScope(_)
         | OAuthError::AdminScopeDenied(_) => "app-error-scope",
         _ => "app-error-request",
     }

@@ -94,6 +94,7 @@ fn the_consent_page_shows_app_account_scopes_and_redirect_target() {
             switch_account_form: form,
             app: &app,
             is_operator_app: false,
+            is_unverified: false,
             account: "alice",
             scopes: &app.scopes,
             redirect_uri: &redirect_uri,

@@ -18,6 +18,7 @@ mod last_use;
 mod out_of_band;
 mod pages;
 mod passwords;
+mod public_clients;
 mod races;
 mod rejections;
 mod removal;

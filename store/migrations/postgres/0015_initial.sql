@@ -49,14 +49,14 @@ create table apps (
     auth_method           text   not null, -- client_secret; none for a public client
     grant_types           text   not null, -- separated by spaces
     registered_by         text   not null, -- api, operator, matrix or command_line
-    issuer                text   not null  -- oauth: the endpoints below /oauth
+    issuer                text   not null  -- oauth or id: the endpoints below /oauth or /id
 );
 
 -- The apps that a sweep may delete, by the latest possible time of their last use.
 create index apps_by_use on apps (coalesce(last_used_at + 3600, created_at)) where used_at is null;
 
--- An access token, issued to an app for an account, or to the app itself if account_id is null.
--- Revoked tokens remain, so that their use can be reported as such.
+-- An access token, issued to an app for an account, or to the app itself if account_id is null; or
+-- a token family. Revoked tokens remain, so that their use can be reported as such.
 create table tokens (
     lookup       text   not null,
     digest       text   not null,
@@ -68,6 +68,11 @@ create table tokens (
     expires_at   bigint,
     revoked_at   bigint,
     grant_id     text,            -- null for a token of the app itself
+    -- Of a token family, whose tokens are computed from the lookup key and a generation:
+    base         bigint,          -- the generation that was last refreshed
+    newest       bigint,          -- the generation that was issued last
+    is_used      bigint,          -- 1 if the newest access token was used
+    issued_at    bigint,          -- when the newest generation was issued
     primary key (app_id, lookup)
 );
 

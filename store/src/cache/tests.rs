@@ -28,7 +28,7 @@ fn new_token(id: i64) -> (HashedSecret, Token) {
 }
 
 fn stored_token(token: Token) -> Arc<StoredToken> {
-    Arc::new(StoredToken::new(token, None))
+    Arc::new(StoredToken::new(token, None, None))
 }
 
 fn insert_token(cache: &Cache, secret: HashedSecret, token: Token, epoch: ReadEpoch) {

@@ -2,9 +2,10 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use belfry_core::oauth::token::Token;
+use belfry_core::oauth::token::{Token, TokenError};
+use belfry_core::oauth::token_family::TokenFamily;
 use belfry_core::secret::{LookupKey, Sha256Digest};
 use jiff::Timestamp;
 
@@ -19,11 +20,56 @@ pub(crate) const PRECISION_SECONDS: i64 = 3600;
 pub struct StoredToken {
     token: Token,
     pub(crate) last_use: LastUse,
+    pub(crate) family: Option<CachedFamily>,
+}
+
+/// A token family, and whether the use of its newest access token is recorded.
+#[derive(Debug)]
+pub(crate) struct CachedFamily {
+    pub(crate) state: TokenFamily,
+    pub(crate) is_use_recorded: AtomicBool,
+}
+
+/// A token as a client presented it. Tokens of a family expire before their row does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PresentedToken {
+    stored: Arc<StoredToken>,
+    pub expires_at: Option<Timestamp>,
+}
+
+impl PresentedToken {
+    pub(crate) fn new(stored: Arc<StoredToken>, expires_at: Option<Timestamp>) -> Self {
+        Self { stored, expires_at }
+    }
+
+    /// Checks that the token is valid at `now`.
+    pub fn check_validity(&self, now: Timestamp) -> Result<(), TokenError> {
+        self.stored.check_validity_until(self.expires_at, now)
+    }
+}
+
+impl Deref for PresentedToken {
+    type Target = StoredToken;
+
+    fn deref(&self) -> &StoredToken {
+        &self.stored
+    }
 }
 
 impl StoredToken {
-    pub(crate) fn new(token: Token, last_used_at: Option<Timestamp>) -> Self {
-        Self { token, last_use: LastUse::new(last_used_at) }
+    pub(crate) fn new(
+        token: Token,
+        last_used_at: Option<Timestamp>,
+        family: Option<TokenFamily>,
+    ) -> Self {
+        let family = family
+            .map(|state| CachedFamily { state, is_use_recorded: AtomicBool::new(state.is_used) });
+        Self { token, last_use: LastUse::new(last_used_at), family }
+    }
+
+    /// Returns whether the tokens of the row are computed.
+    pub fn is_family(&self) -> bool {
+        self.family.is_some()
     }
 
     /// Returns when it was last used, to the hour, including uses on this node that are not stored

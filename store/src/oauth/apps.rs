@@ -48,7 +48,7 @@ impl FromRow for StoredApp {
         // URIs that are no longer valid are ignored. Their schemes are not checked again, so that
         // an app remains usable when the settings change.
         let uris: Vec<String> = row.take_json()?;
-        let redirect_uris = uris.into_iter().flat_map(RedirectUri::new).collect();
+        let redirect_uris = uris.into_iter().flat_map(RedirectUri::from_stored).collect();
         let details = AppDetails { name, website, redirect_uris, scopes: row.take()? };
         let (auth_method, grant_types) = (row.take()?, row.take::<String>()?);
         // Grant types that only a newer release knows are ignored.
@@ -103,6 +103,37 @@ impl Store {
             stored_app.app.id = id;
             if self.add_app(events, &stored_app).await? == WriteOutcome::Written {
                 return Ok((stored_app.app, secret));
+            }
+        }
+        Err(StoreError::NoFreeId)
+    }
+
+    /// Registers a public client, unless there is one with this client id, which is a digest of its
+    /// metadata. The age of an unused client counts from its last registration.
+    pub async fn register_client(
+        &self,
+        events: &NewAuditEvents,
+        now: Timestamp,
+        mut app: App,
+    ) -> Result<(), StoreError> {
+        for id in random::id_candidates(now) {
+            if self.app_by_client_id(&app.client_id).await?.is_some() {
+                let renew = sql!(
+                    r"
+                        update apps
+                        set created_at = $now
+                        where client_id = $client_id
+                          and used_at is null
+                    ",
+                    [client_id = app.client_id.as_str(), now]
+                );
+                return self.write(Change::unaudited(renew)).await.map(drop);
+            }
+            app.id = id;
+            let secret = random::split_token(now).hashed_secret();
+            let stored_app = StoredApp::new(app.clone(), secret, now);
+            if self.add_app(events, &stored_app).await? == WriteOutcome::Written {
+                return Ok(());
             }
         }
         Err(StoreError::NoFreeId)

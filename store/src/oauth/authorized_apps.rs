@@ -60,16 +60,17 @@ impl Store {
         Ok(apps)
     }
 
-    /// Revokes an app's access to an account: deletes its grants and its unredeemed codes, and
-    /// revokes its tokens. Returns the number of tokens that were valid until now.
+    /// Revokes the access of an app to an account, or that of all apps: deletes the grants and the
+    /// unredeemed codes, and revokes the tokens. Returns the number of tokens that were valid until
+    /// now.
     pub async fn revoke_access(
         &self,
         events: &NewAuditEvents,
         account: i64,
-        app: i64,
+        app: impl Into<Option<i64>>,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let revocation = Revocation { app: Some(app), ..Revocation::all(account, now) };
+        let revocation = Revocation { app: app.into(), ..Revocation::all(account, now) };
         let lock = [lock_account_statement(account)];
         let change = Change::new(events, lock, revocation.event_source());
         let [_, _, _, revoked_rows] = self.write_rows(revocation.add_to(change)).await?;

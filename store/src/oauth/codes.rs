@@ -2,16 +2,19 @@
 
 use belfry_core::account::authentication::AuthenticationMethods;
 use belfry_core::audit::NewAuditEvents;
+use belfry_core::matrix::Device;
 use belfry_core::oauth::grant::{Binding, CodeGrant};
+use belfry_core::oauth::token_family::TokenFamily;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::cache::Invalidation;
 use crate::engine::{FromRow, Grouping, Row, sql};
 use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
 use crate::oauth::grants::NewGrant;
-use crate::oauth::tokens::token_event_source;
+use crate::oauth::tokens::{revoke_device_statement, token_event_source};
 use crate::store::event_source::event_source_for;
 use crate::store::new_rows::RowOwner;
 use crate::store::{Change, Store, WriteOutcome, to_json};
@@ -109,12 +112,14 @@ impl Store {
         grant: &CodeGrant,
         consent: Consent,
     ) -> Result<WriteOutcome, StoreError> {
+        let granted_scopes = grant.scopes.clone().without_devices();
+        let device = grant.scopes.device_id().map(|device_id| Device::new(device_id, None));
         let new_grant = NewGrant {
             lookup_key: secret.lookup_key,
             app_id: grant.app_id,
-            scopes: &grant.scopes,
+            scopes: &granted_scopes,
             redirect_uri: grant.binding.identifying_uri(),
-            device: None,
+            device: device.as_ref(),
             created_at: consent.at,
             pending_until: grant.expires_at,
         };
@@ -191,6 +196,35 @@ impl Store {
         now: Timestamp,
         expires_at: Option<Timestamp>,
     ) -> Result<(), RedeemError> {
+        self.redeem(events, code, token, now, expires_at, None).await
+    }
+
+    /// Redeems a code for a token family, like [`Store::redeem_code`]. Earlier tokens of the same
+    /// device of this account are revoked.
+    pub async fn redeem_code_for_family(
+        &self,
+        events: &NewAuditEvents,
+        code: LookupKey,
+        family_key: HashedSecret,
+        family: TokenFamily,
+        grant: &CodeGrant,
+    ) -> Result<(), RedeemError> {
+        let TokenFamily { issued_at, .. } = family;
+        let device = grant.scopes.device_id().map(|device_id| (grant.account_id, device_id));
+        let expires_at = Some(family.ends_at());
+        self.redeem(events, code, family_key, issued_at, expires_at, Some(device)).await
+    }
+
+    /// Redeems a code. A family is given by the account and the id of its device, if it has one.
+    async fn redeem(
+        &self,
+        events: &NewAuditEvents,
+        code: LookupKey,
+        token: HashedSecret,
+        now: Timestamp,
+        expires_at: Option<Timestamp>,
+        family: Option<Option<(i64, &str)>>,
+    ) -> Result<(), RedeemError> {
         let redeem = sql!(
             r"
                 update codes
@@ -218,20 +252,38 @@ impl Store {
         let insert = sql!(
             r"
                 insert into tokens (lookup, digest, app_id, account_id, scopes, created_at,
-                    expires_at, grant_id)
+                    expires_at, grant_id, base, newest, is_used, issued_at)
                 select token, cast($digest as text), app_id, account_id, scopes, used_at,
-                    cast($expires_at as bigint), grant_id
+                    cast($expires_at as bigint), grant_id, cast($generation as bigint),
+                    cast($generation as bigint), cast($generation as bigint),
+                    cast($issued_at as bigint)
                 from codes
                 where lookup = $code
                   and token = $lookup
             ",
-            [code, lookup = token.lookup_key, digest = token.digest, expires_at]
+            [
+                code,
+                lookup = token.lookup_key,
+                digest = token.digest,
+                expires_at,
+                generation = family.map(|_| 0_i64),
+                issued_at = family.map(|_| now)
+            ]
         );
         let select =
             sql!("select token, account_id, app_id from codes where lookup = $code", [code]);
-        let change =
-            Change::new(events, [redeem, insert, select], token_event_source(token.lookup_key));
-        let [_, _, code_rows] = self.write_rows(change.with_grouping(Grouping::Code(code))).await?;
+        let mut change =
+            Change::new(events, [redeem, insert, select], token_event_source(token.lookup_key))
+                .with_grouping(Grouping::Code(code));
+        if let Some((account, device_id)) = family.flatten() {
+            let revoke = revoke_device_statement(account, None, device_id, token.lookup_key, now);
+            // In a transaction of its own, because it locks rows of other codes' tokens.
+            change = change
+                .and(revoke)
+                .invalidating(Invalidation::Account(account))
+                .with_grouping(Grouping::Alone);
+        }
+        let code_rows = self.write(change).await?.into_iter().nth(2).unwrap_or_default();
         let Some(code_row) = code_rows.into_iter().next() else {
             return Err(RedeemError::NotRedeemable);
         };

@@ -1,16 +1,18 @@
 //! Access tokens.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use belfry_core::account::Role;
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::matrix::Device;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
-use belfry_core::secret::{HashedSecret, LookupKey};
+use belfry_core::oauth::token_family::{FamilyToken, TokenFamily};
+use belfry_core::secret::{HashedSecret, LookupKey, PresentedSecret, Sha256Digest};
 use jiff::Timestamp;
 
-use crate::cache::{Invalidation, StoredToken};
+use crate::cache::{Invalidation, PresentedToken, StoredToken};
 use crate::engine::{FromRow, Grouping, Row, Statement, sql};
 use crate::error::StoreError;
 use crate::oauth::authorized_apps::lock_account_statement;
@@ -53,7 +55,8 @@ impl NewToken {
 /// statistics.
 pub(crate) const SELECT_TOKEN: &str = r"
     select t.digest, t.app_id, a.id, a.name, a.role, a.disabled_at, t.scopes, t.created_at,
-        t.expires_at, t.revoked_at, p.disabled_at, t.last_used_at
+        t.expires_at, t.revoked_at, p.disabled_at, t.last_used_at, t.base, t.newest, t.is_used,
+        t.issued_at
     from tokens t
     join apps p on p.id = t.app_id
     left join accounts a on a.id = t.account_id
@@ -82,7 +85,21 @@ impl FromRow for StoredToken {
             revoked_at: row.take()?,
             app_disabled_at: row.take()?,
         };
-        Ok(Self::new(token, row.take()?))
+        let last_used_at = row.take()?;
+        let (base, newest, is_used): (Option<i64>, Option<i64>, Option<i64>) =
+            (row.take()?, row.take()?, row.take()?);
+        let issued_at: Option<Timestamp> = row.take()?;
+        let family = match (base, newest, issued_at) {
+            (Some(base), Some(newest), Some(issued_at)) => {
+                let generation = |number| {
+                    u32::try_from(number).map_err(|_| StoreError::Unreadable("generation"))
+                };
+                let (base, newest) = (generation(base)?, generation(newest)?);
+                Some(TokenFamily { base, newest, is_used: is_used == Some(1), issued_at })
+            }
+            _ => None,
+        };
+        Ok(Self::new(token, last_used_at, family))
     }
 }
 
@@ -157,30 +174,12 @@ impl Store {
         let mut change =
             Change::new(events, statements, token_event_source(token.secret.lookup_key));
         if let Some(device) = &token.device {
-            let revoke_earlier = sql!(
-                r"
-                    update tokens
-                    set revoked_at = $created_at
-                    where account_id = $account_id
-                      and app_id = $app_id
-                      and revoked_at is null
-                      and lookup <> $lookup
-                      and grant_id in (
-                          select id
-                          from grants
-                          where account_id = $account_id
-                            and app_id = $app_id
-                            and device_id = $device_id
-                      )
-                      and exists (select 1 from tokens where lookup = $lookup)
-                ",
-                [
-                    lookup = token.secret.lookup_key,
-                    account_id,
-                    app_id = token.app_id,
-                    device_id = device.id(),
-                    created_at = token.created_at
-                ]
+            let revoke_earlier = revoke_device_statement(
+                account_id,
+                Some(token.app_id),
+                device.id(),
+                token.secret.lookup_key,
+                token.created_at,
             );
             change = change.and(revoke_earlier).invalidating(Invalidation::Account(account_id));
         }
@@ -189,28 +188,76 @@ impl Store {
         Ok(WriteOutcome::from_rows(&inserted_rows))
     }
 
-    /// Finds a token, even if it is revoked or expired or its account is disabled. An unknown
-    /// lookup key and a wrong secret take the same path: both read the database and find nothing.
+    /// Finds an access token, even if it is revoked or expired or its account is disabled. An
+    /// unknown lookup key and a wrong secret take the same path: both read the database and find
+    /// nothing.
     pub async fn token(
         &self,
-        secret: HashedSecret,
-    ) -> Result<Option<Arc<StoredToken>>, StoreError> {
-        if let Some(token) = self.cached_token(&secret) {
+        secret: impl Into<PresentedSecret>,
+    ) -> Result<Option<PresentedToken>, StoreError> {
+        let secret = secret.into();
+        if let Some(token) = self.cached_token(secret) {
             return Ok(Some(token));
         }
-        let epoch = self.cache.tokens.epoch(&secret.lookup_key);
-        let select = sql!(SELECT_TOKEN, [lookup = secret.lookup_key]);
-        let stored_token: Option<Arc<StoredToken>> =
-            self.read_secret(secret, select).await?.map(Arc::new);
-        if let Some(token) = &stored_token {
-            self.cache.tokens.insert(secret.lookup_key, (secret.digest, Arc::clone(token)), epoch);
+        let lookup_key = secret.hashed.lookup_key;
+        let epoch = self.cache.tokens.epoch(&lookup_key);
+        let Some((digest, token)) = self.read_token(lookup_key).await? else { return Ok(None) };
+        let accepted_token = self.accept_access(secret, digest, &token, u32::MAX);
+        if accepted_token.is_some() {
+            self.cache.tokens.insert(lookup_key, (digest, token), epoch);
         }
-        Ok(stored_token)
+        Ok(accepted_token)
     }
 
-    pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<StoredToken>> {
-        let (digest, token) = self.cache.tokens.get(&secret.lookup_key)?;
-        (digest == secret.digest).then_some(token)
+    pub fn cached_token(&self, secret: impl Into<PresentedSecret>) -> Option<PresentedToken> {
+        let secret = secret.into();
+        let (digest, token) = self.cache.tokens.get(&secret.hashed.lookup_key)?;
+        // A token that is newer than the cached row may have been issued by another node.
+        let newest = token.family.as_ref().map_or(0, |family| family.state.newest);
+        self.accept_access(secret, digest, &token, newest)
+    }
+
+    /// Reads the row of a token or a family, with its digest.
+    pub(crate) async fn read_token(
+        &self,
+        lookup_key: LookupKey,
+    ) -> Result<Option<(Sha256Digest, Arc<StoredToken>)>, StoreError> {
+        let select = sql!(SELECT_TOKEN, [lookup = lookup_key]);
+        let Some(mut row) = self.engine.read(select).await?.into_iter().next() else {
+            return Ok(None);
+        };
+        Ok(Some((row.take()?, Arc::new(StoredToken::from_row(row)?))))
+    }
+
+    /// Returns the access token that was presented, if it is the one of this row, or one of its
+    /// family, up to the generation `max_generation`.
+    fn accept_access(
+        &self,
+        secret: PresentedSecret,
+        digest: Sha256Digest,
+        token: &Arc<StoredToken>,
+        max_generation: u32,
+    ) -> Option<PresentedToken> {
+        let expires_at = match &token.family {
+            None if digest == secret.hashed.digest => token.expires_at,
+            None => return None,
+            Some(family) => {
+                let FamilyToken { generation, expires_at, .. } =
+                    self.family_key.get()?.verify(secret)?;
+                let is_accepted =
+                    generation <= max_generation && family.state.accepts_access(generation);
+                if !is_accepted || expires_at.is_none() {
+                    return None;
+                }
+                if generation == family.state.newest
+                    && !family.is_use_recorded.swap(true, Ordering::Relaxed)
+                {
+                    self.uses.record_family(secret.hashed.lookup_key, generation);
+                }
+                expires_at
+            }
+        };
+        Some(PresentedToken::new(Arc::clone(token), expires_at))
     }
 
     /// Records the use of a valid token. [`Store::flush_uses`] stores it, at most once an hour.
@@ -325,6 +372,36 @@ fn insert_token_statement(token: &NewToken, credential_version: Option<i64>) -> 
         ),
     };
     insert.counting_changes()
+}
+
+/// Returns the statement that revokes the tokens of a device of an account, of one app or of all
+/// apps, except a new one. It has an effect only if the new token was inserted.
+pub(crate) fn revoke_device_statement(
+    account_id: i64,
+    app_id: Option<i64>,
+    device_id: &str,
+    new_token: LookupKey,
+    now: Timestamp,
+) -> Statement {
+    sql!(
+        r"
+            update tokens
+            set revoked_at = $now
+            where account_id = $account_id
+              and (cast($app_id as bigint) is null or app_id = $app_id)
+              and revoked_at is null
+              and lookup <> $lookup
+              and grant_id in (
+                  select id
+                  from grants
+                  where account_id = $account_id
+                    and (cast($app_id as bigint) is null or app_id = $app_id)
+                    and device_id = $device_id
+              )
+              and exists (select 1 from tokens where lookup = $lookup)
+        ",
+        [lookup = new_token, account_id, app_id, device_id, now]
+    )
 }
 
 /// Returns a token's event source, which is empty if there is no token with this key, or if it is

@@ -39,6 +39,9 @@ pub(crate) struct UseRecorder {
 struct PendingUses {
     tokens: BTreeMap<LookupKey, Timestamp>,
     apps: BTreeMap<i64, Timestamp>,
+    /// The generation of each token family whose newest access token was used. There is no maximum,
+    /// because a copied refresh token is recognised by these.
+    families: BTreeMap<LookupKey, u32>,
 }
 
 impl UseRecorder {
@@ -60,6 +63,12 @@ impl UseRecorder {
         self.is_full.store(pending.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
     }
 
+    /// Collects the first use of an access token of a family's newest generation.
+    #[cold]
+    pub(crate) fn record_family(&self, lookup_key: LookupKey, generation: u32) {
+        self.lock().families.insert(lookup_key, generation);
+    }
+
     /// Collects a use of an app that presented no token.
     pub(crate) fn record_app(&self, app_id: i64, now: Timestamp) {
         let mut pending = self.lock();
@@ -79,6 +88,7 @@ impl UseRecorder {
         let mut pending = self.lock();
         uses.tokens.append(&mut pending.tokens);
         uses.apps.append(&mut pending.apps);
+        uses.families.append(&mut pending.families);
         self.is_full.store(uses.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
         *pending = uses;
     }
@@ -113,10 +123,21 @@ impl PendingUses {
     /// Returns the statements that store the uses. A use that another node has stored in the same
     /// hour changes nothing.
     fn statements(&self) -> Vec<Statement> {
-        let tokens =
-            self.tokens.iter().map(|(key, used_at)| store_use!("tokens", "lookup", key, used_at));
+        let uses = self
+            .tokens
+            .iter()
+            .map(|(key, used_at)| (key, store_use!("tokens", "lookup", key, used_at)));
         let apps = self.apps.iter().map(|(key, used_at)| store_use!("apps", "id", key, used_at));
-        tokens.chain(apps).collect()
+        let families = self.families.iter().map(|(lookup_key, generation)| {
+            let statement = sql!(
+                "update tokens set is_used = 1 where lookup = $lookup and newest = $generation",
+                [lookup = *lookup_key, generation = i64::from(*generation)]
+            );
+            (lookup_key, statement)
+        });
+        let mut tokens: Vec<_> = uses.chain(families).collect();
+        tokens.sort_by_key(|(lookup_key, _)| *lookup_key);
+        tokens.into_iter().map(|(_, statement)| statement).chain(apps).collect()
     }
 }
 

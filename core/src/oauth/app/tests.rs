@@ -286,8 +286,16 @@ fn only_registered_scopes_can_be_requested() {
         ("read write", Some("write:statuses"), Ok("write:statuses")),
         ("read", Some("read write"), unregistered_scope("write")),
         ("write:statuses", Some("write"), unregistered_scope("write")),
-        ("write push", None, Err(OAuthError::UnregisteredDefaultScope)),
-        ("write push", Some(""), Err(OAuthError::UnregisteredDefaultScope)),
+        (
+            "write push",
+            None,
+            Err(OAuthError::UnregisteredDefaultScope(crate::oauth::scope::Scope::Read)),
+        ),
+        (
+            "write push",
+            Some(""),
+            Err(OAuthError::UnregisteredDefaultScope(crate::oauth::scope::Scope::Read)),
+        ),
         ("write push", Some("read"), unregistered_scope("read")),
         ("read", Some("read nope"), Err(OAuthError::UnknownScope("nope".into()))),
         ("read", Some("read  read"), Err(OAuthError::MalformedScope)),

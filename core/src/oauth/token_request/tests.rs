@@ -160,7 +160,7 @@ fn parse_revocation(
     pairs: &[(&str, &str)],
 ) -> Result<ClientTokenRequest, OAuthError> {
     let header = header.map(str::as_bytes);
-    ClientTokenRequest::parse(header, Parameters::new(&to_pairs(pairs)))
+    ClientTokenRequest::parse(&MASTODON, header, Parameters::new(&to_pairs(pairs)))
 }
 
 // Required by RFC 7662, section 2.1, to prevent token scanning.
@@ -168,7 +168,7 @@ fn parse_revocation(
 fn missing_credentials_are_reported_before_a_missing_token() {
     let parse = |pairs: &[(&str, &str)]| {
         let pairs = to_pairs(pairs);
-        let request = ClientTokenRequest::parse(None, Parameters::new(&pairs));
+        let request = ClientTokenRequest::parse(&MASTODON, None, Parameters::new(&pairs));
         request.map(|request| request.token.reveal().to_owned())
     };
     assert_eq!(parse(&[]), Err(OAuthError::MissingOrMalformedCredentials));

@@ -60,7 +60,7 @@ fn to_columns(stored_app: &StoredApp) -> Vec<String> {
 
 /// Returns the app as JSON, without its secrets.
 fn to_json(stored_app: &StoredApp) -> Value {
-    let App { id, client_id, details, .. } = &stored_app.app;
+    let App { id, client_id, details, properties } = &stored_app.app;
     json!({
         "id": id.to_string(),
         "client_id": client_id,
@@ -68,6 +68,9 @@ fn to_json(stored_app: &StoredApp) -> Value {
         "website": details.website,
         "scopes": details.scopes.names().collect::<Vec<_>>(),
         "redirect_uris": details.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>(),
+        "issuer": properties.issuer.as_str(),
+        "auth_method": properties.auth_method.as_str(),
+        "registered_by": properties.registered_by.as_str(),
         "state": EnabledState::from_disabled_at(stored_app.disabled_at).as_str(),
         "created_at": stored_app.created_at.to_string(),
         "disabled_at": stored_app.disabled_at.map(|time| time.to_string()),
@@ -82,7 +85,7 @@ async fn show_app(
     now: Timestamp,
 ) -> Result<(), CliError> {
     let stored_app = find_app(store, argument).await?;
-    let App { id, client_id, details, .. } = &stored_app.app;
+    let App { id, client_id, details, properties } = &stored_app.app;
     let AppTokens { valid_count: valid_tokens, last_issued_at } =
         store.app_tokens(*id, now).await?;
     let previous_until = stored_app.secrets.previous_until(now);
@@ -99,6 +102,9 @@ async fn show_app(
         ("name", details.name.clone()),
         ("website", or_dash(details.website.as_ref())),
         ("client id", client_id.clone()),
+        ("issuer", properties.issuer.to_string()),
+        ("authentication", properties.auth_method.to_string()),
+        ("registered by", properties.registered_by.to_string()),
         ("scopes", details.scopes.to_string()),
     ];
     let uris = details.redirect_uris.iter();

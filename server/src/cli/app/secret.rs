@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use belfry_core::audit::AuditKind;
+use belfry_core::oauth::client::AuthMethod;
 use belfry_core::oauth::token::expiry_after;
 use belfry_runtime::{duration, random};
 use belfry_store::{Store, WriteOutcome};
@@ -33,6 +34,9 @@ impl Secret {
         let title = format_title(&stored_app.app);
         if app.properties.registered_by.is_first_party() {
             return Err(format!("app {title} is part of belfry and has no secret").into());
+        }
+        if app.properties.auth_method == AuthMethod::None {
+            return Err(format!("app {title} is public and has no secret").into());
         }
         let exact_expiry = (!self.keep_old.is_zero()).then(|| expiry_after(now, self.keep_old));
         // Times are stored in whole seconds.

@@ -12,13 +12,31 @@ use super::notifications::load_rulesets;
 use crate::http::error::PageError;
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect_with_notice, render_large_page, respond, respond_with};
+use crate::http::respond::{redirect, redirect_with_notice, render_large_page, respond_with};
 use crate::pages::{self, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
-use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
+use crate::paths::{ACCOUNT, ACCOUNT_SECURITY, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
+
+/// What clients may link to here (`account_management_actions_supported`, MSC4191): the profile and
+/// the devices are on this page, and the account is deleted on the page "Security".
+pub(crate) const ACCOUNT_ACTIONS: [&str; 5] = [
+    "org.matrix.profile",
+    "org.matrix.devices_list",
+    "org.matrix.device_view",
+    "org.matrix.device_delete",
+    DEACTIVATE,
+];
+
+const DEACTIVATE: &str = "org.matrix.account_deactivate";
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn get_account_page(session: BrowserSession, Query(query): Query) -> Response {
-    respond(&session, render_account_page(&session, &query).await)
+    respond_with(&session, async {
+        if last_value(&query, "action") == DEACTIVATE {
+            return redirect(&session, &with_language(ACCOUNT_SECURITY, session.lang));
+        }
+        render_account_page(&session, &query).await
+    })
+    .await
 }
 
 async fn render_account_page(

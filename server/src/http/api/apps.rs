@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, AppRegistration};
-use belfry_core::oauth::client::{ClientProperties, Registrar};
+use belfry_core::oauth::client::{ClientProperties, Issuer, Registrar};
 use belfry_core::secret::SplitToken;
 use belfry_delivery::acceptance::Delivery;
 use belfry_store::Store;
@@ -79,11 +79,11 @@ pub(crate) async fn register_app(
         return Err(ApiError::AppRegistrationClosed);
     }
     guard.count_app_registration().await?;
-    let result = AppRegistration::from_pairs(pairs).validate(&state.issuer_policy);
+    let result = AppRegistration::from_pairs(pairs).validate(state.policy(Issuer::OAuth));
     let details = result.map_err(|errors| ApiError::invalid_app(&errors, language))?;
     let events = guard.audit.success_event(AuditKind::AppRegister).into();
     let now = state.clock.now();
-    let properties = ClientProperties::new(&state.issuer_policy, Registrar::Api);
+    let properties = ClientProperties::new(state.policy(Issuer::OAuth), Registrar::Api);
     let (app, secret) = state.store.create_app(&events, now, details, properties).await?;
     Ok(Json(Application::new(state.delivery.as_deref(), app, Some(&secret))))
 }

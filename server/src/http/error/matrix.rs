@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::account::{FieldError, NameError};
 use belfry_core::json::JsonError;
-use belfry_core::matrix::{LoginError, MatrixErrorCode, STAGE_DUMMY};
+use belfry_core::matrix::{LOGIN_PASSWORD, LoginError, MatrixErrorCode, STAGE_DUMMY};
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::token::MultipleTokens;
 use belfry_core::percent::PercentError;
@@ -42,6 +42,9 @@ pub(crate) enum MatrixError {
     MissingToken,
     #[error("The access token is unknown or no longer valid")]
     UnknownToken,
+    /// The client can get another with its refresh token.
+    #[error("The access token has expired; refresh it")]
+    ExpiredToken,
     #[error("This account has been deactivated")]
     Deactivated,
     #[error("This token belongs to an app; the token of a user is required")]
@@ -61,6 +64,11 @@ pub(crate) enum MatrixError {
     ApplicationServiceRequired,
     #[error("The user id in the path is not that of the access token")]
     OtherUser,
+    #[error("There is no such device")]
+    NoDevice,
+    /// Deleting a device other than that of the token.
+    #[error("Send the user's password in auth")]
+    PasswordRequired,
     #[error("An application service cannot log out")]
     ServiceLogout,
     #[error("The name or the password is wrong")]
@@ -122,12 +130,16 @@ impl MatrixError {
             Self::Pusher(error) => status_for_code(error.code()),
             Self::DeliveryOff => (StatusCode::SERVICE_UNAVAILABLE, "M_UNKNOWN"),
             Self::TooManyPushers => status_for_code(MatrixErrorCode::TooLarge),
-            Self::NoPusher => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
+            Self::NoPusher | Self::NoDevice => (StatusCode::NOT_FOUND, "M_NOT_FOUND"),
             Self::ExpiredAckToken => (StatusCode::BAD_REQUEST, "M_EXPIRED_ACTIVATION_TOKEN"),
             Self::UnknownAckToken => (StatusCode::BAD_REQUEST, "M_UNKNOWN_ACTIVATION_TOKEN"),
             Self::MissingToken => (StatusCode::UNAUTHORIZED, "M_MISSING_TOKEN"),
-            Self::UnknownToken => (StatusCode::UNAUTHORIZED, "M_UNKNOWN_TOKEN"),
-            Self::IncompleteStages { .. } => (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED"),
+            Self::UnknownToken | Self::ExpiredToken => {
+                (StatusCode::UNAUTHORIZED, "M_UNKNOWN_TOKEN")
+            }
+            Self::IncompleteStages { .. } | Self::PasswordRequired => {
+                (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED")
+            }
             // Not 401: clients would delete their data, but the account may be enabled again.
             Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
             Self::GuestsUnsupported => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
@@ -145,7 +157,9 @@ impl MatrixError {
     fn challenge(&self) -> Option<String> {
         match self {
             Self::MissingToken => Some("Bearer".to_owned()),
-            Self::UnknownToken => Some("Bearer error=\"invalid_token\"".to_owned()),
+            Self::UnknownToken | Self::ExpiredToken => {
+                Some("Bearer error=\"invalid_token\"".to_owned())
+            }
             Self::MissingScope(scopes) => {
                 let scope = scopes[0];
                 Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""))
@@ -174,6 +188,11 @@ impl IntoResponse for MatrixError {
         let mut body = json!({ "errcode": errcode, "error": self.to_string() });
         match &self {
             Self::UnknownToken => body["soft_logout"] = false.into(),
+            Self::ExpiredToken => body["soft_logout"] = true.into(),
+            Self::PasswordRequired => {
+                let flows = json!([{ "stages": [LOGIN_PASSWORD] }]);
+                body = json!({ "flows": flows, "params": {}, "session": "password" });
+            }
             Self::IncompleteStages { session, is_unknown_stage } => {
                 let flows = json!([{ "stages": [STAGE_DUMMY] }]);
                 let mut stages = json!({ "flows": flows, "params": {}, "session": session });

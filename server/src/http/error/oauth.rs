@@ -1,9 +1,12 @@
 //! Errors of the OAuth endpoints.
 
+use std::fmt::Display;
+
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::CodeError;
+use belfry_core::oauth::registration::ClientMetadataError;
 use belfry_runtime::log_throttled;
 use belfry_store::StoreError;
 use serde_json::json;
@@ -29,6 +32,10 @@ pub(crate) enum OAuthApiError {
     #[error(transparent)]
     Code(#[from] CodeError),
     #[error(transparent)]
+    Metadata(#[from] ClientMetadataError),
+    #[error("Registration is closed: the server's operator adds apps.")]
+    RegistrationClosed,
+    #[error(transparent)]
     Common(#[from] CommonError),
 }
 
@@ -42,6 +49,10 @@ impl IntoResponse for OAuthApiError {
                 oauth_response(error, &error.to_string())
             }
             Self::Code(error) => oauth_response(&OAuthError::InvalidGrant, &error.description()),
+            Self::Metadata(error) => error_body(StatusCode::BAD_REQUEST, error.code(), &self),
+            Self::RegistrationClosed => {
+                error_body(StatusCode::FORBIDDEN, OAuthError::AccessDenied.code(), &self)
+            }
         }
     }
 }
@@ -52,25 +63,30 @@ impl IntoResponse for OAuthApiError {
 pub(crate) fn log_rejection(reason: &OAuthApiError, app: Option<i64>, redirect_uri: Option<&str>) {
     let (error, key) = match reason {
         OAuthApiError::Common(_) => return,
-        OAuthApiError::Protocol(error) => (error, error.into()),
-        OAuthApiError::Undisclosed { error, reason, .. } => (error, *reason),
-        OAuthApiError::Code(error) => (&OAuthError::InvalidGrant, error.into()),
+        OAuthApiError::Protocol(error) => (error.code(), error.into()),
+        OAuthApiError::Undisclosed { error, reason, .. } => (error.code(), *reason),
+        OAuthApiError::Code(error) => (OAuthError::InvalidGrant.code(), error.into()),
+        OAuthApiError::Metadata(error) => (error.code(), error.code()),
+        OAuthApiError::RegistrationClosed => (OAuthError::AccessDenied.code(), "closed"),
     };
     // Without query and fragment, which may contain secrets.
     let redirect_uri = redirect_uri
         .and_then(|uri| uri.split(['?', '#']).next())
         .map(|uri| shorten(uri, MAX_LOGGED_URI_BYTES));
-    let error = error.code();
     let app = app.map(tracing::field::display);
     log_throttled!(info, by key, "OAuth request rejected", error, %reason, app, redirect_uri);
 }
 
 pub(super) fn oauth_response(error: &OAuthError, description: &str) -> Response {
-    let body = json!({ "error": error.code(), "error_description": description });
     let status = oauth_status(error);
     let is_challenged = status == StatusCode::UNAUTHORIZED;
     let challenge = is_challenged.then_some("Basic realm=\"belfry\"");
-    with_challenge((status, Json(body)).into_response(), challenge)
+    with_challenge(error_body(status, error.code(), &description), challenge)
+}
+
+fn error_body(status: StatusCode, code: &str, description: &impl Display) -> Response {
+    let body = json!({ "error": code, "error_description": description.to_string() });
+    (status, Json(body)).into_response()
 }
 
 /// Returns the status of an error that is not sent to a redirect URI.

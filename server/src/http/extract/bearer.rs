@@ -1,7 +1,5 @@
 //! The access token of an API request.
 
-use std::sync::Arc;
-
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
@@ -9,7 +7,7 @@ use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_core::oauth::token::extract_token;
 use belfry_core::secret::{LookupKey, Secret, SplitToken};
-use belfry_store::StoredToken;
+use belfry_store::PresentedToken;
 use jiff::Timestamp;
 
 use crate::app::AppState;
@@ -18,7 +16,7 @@ use crate::http::extract::client::{Client, Credential};
 
 /// A valid access token. Handlers that extract it reject requests without one.
 pub(crate) struct Bearer {
-    pub(crate) token: Arc<StoredToken>,
+    pub(crate) token: PresentedToken,
     pub(crate) lookup_key: LookupKey,
     /// The token as the client sent it.
     pub(crate) secret: Secret,

@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use belfry_core::oauth::token::Token;
 use belfry_core::oauth::token::{self, MultipleTokens};
 use belfry_core::percent;
-use belfry_core::secret::{HashedSecret, Secret, SplitToken};
-use belfry_store::StoredToken;
+use belfry_core::secret::{HashedSecret, PresentedSecret, Secret, SplitToken};
+use belfry_store::PresentedToken;
 use jiff::Timestamp;
 
 use crate::app::AppState;
@@ -53,7 +53,7 @@ pub(crate) enum Credential {
     Unknown,
     ApplicationService(Arc<ApplicationService>),
     /// An issued token, which may be revoked or expired.
-    Token(HashedSecret, Arc<StoredToken>),
+    Token(HashedSecret, PresentedToken),
     /// The token could not be looked up in the database.
     LookupFailed(CommonError),
 }
@@ -109,18 +109,18 @@ impl Client {
         address: IpAddr,
         headers: &HeaderMap,
         query: Option<&str>,
-    ) -> Result<Self, HashedSecret> {
+    ) -> Result<Self, PresentedSecret> {
         let query = query.filter(|_| state.config.oauth.query_tokens);
         let credential = match extract_token(headers, query) {
             Err(MultipleTokens) => Credential::MultipleTokens,
             Ok(None) => Credential::Missing,
             Ok(Some(secret)) => match state.application_services.by_token(&secret) {
                 Some(service) => Credential::ApplicationService(Arc::clone(service)),
-                None => match SplitToken::parse(secret.reveal()).map(|token| token.hashed_secret())
-                {
+                None => match SplitToken::parse(secret.reveal()).map(|token| token.presented()) {
                     None => Credential::Unknown,
                     Some(secret) => {
-                        Credential::Token(secret, state.store.cached_token(&secret).ok_or(secret)?)
+                        let token = state.store.cached_token(secret).ok_or(secret)?;
+                        Credential::Token(secret.hashed, token)
                     }
                 },
             },
@@ -205,9 +205,9 @@ fn extract_token(
     token::extract_token(authorization, parameters.map(|(_, value)| value.as_str()))
 }
 
-pub(crate) async fn look_up_token(state: &AppState, secret: HashedSecret) -> Credential {
+pub(crate) async fn look_up_token(state: &AppState, secret: PresentedSecret) -> Credential {
     match state.store.token(secret).await {
-        Ok(Some(token)) => Credential::Token(secret, token),
+        Ok(Some(token)) => Credential::Token(secret.hashed, token),
         Ok(None) => Credential::Unknown,
         Err(error) => Credential::LookupFailed(error.into()),
     }

@@ -88,6 +88,7 @@ async fn authenticate_token(parts: &Parts, state: &AppState) -> Result<TokenOwne
                     now: client.now,
                 }))
             }
+            Err(TokenError::Expired) if token.is_family() => Err(MatrixError::ExpiredToken),
             Err(TokenError::Revoked | TokenError::Expired) => Err(MatrixError::UnknownToken),
             Err(TokenError::AccountDisabled) => Err(MatrixError::Deactivated),
         },

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use axum::Router;
 use axum::body::HttpBody;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use futures_util::FutureExt;
 use tower_service::Service;
@@ -31,6 +31,8 @@ pub(crate) struct Area {
     pub(crate) has_pages_for_browsers: bool,
     /// True if each route also has a path with a trailing slash.
     pub(crate) ignores_trailing_slash: bool,
+    /// True if 429 and 408 become 503, because clients take every 4xx as the end of a sign-in.
+    pub(crate) reports_load_as_unavailable: bool,
 }
 
 /// Whether and where the rate limits count the requests of an area.
@@ -197,5 +199,11 @@ async fn run_handler(
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     limit_headers.write_to(&mut response);
+    let is_load =
+        [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT].contains(&response.status());
+    if area.reports_load_as_unavailable && is_load {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        response.headers_mut().entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("5"));
+    }
     response
 }

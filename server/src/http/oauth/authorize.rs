@@ -1,24 +1,29 @@
-//! `/oauth/authorize`: authorization requests, and the user's decision.
+//! `/oauth/authorize` and `/id/authorize`: authorization requests, and the user's decision.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::form::last_value;
 use belfry_core::oauth::authorization_request::NextStep;
-use belfry_core::oauth::client::Registrar;
+use belfry_core::oauth::client::{AuthMethod, Registrar};
 
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError, log_rejection};
 use crate::http::extract::form::{PageForm, Query};
+use crate::http::extract::issuer::PathIssuer;
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{Approval, PendingAuthorization, resume_path};
-use crate::http::respond::{render_page, respond_with};
+use crate::http::respond::{redirect, render_page, respond_with};
 use crate::pages::{self, ConsentPage};
 use crate::paths;
 
-/// `GET /oauth/authorize`: starts an authorization.
-pub(crate) async fn begin_authorization(session: BrowserSession, Query(pairs): Query) -> Response {
+/// `GET /oauth/authorize` and `GET /id/authorize`: starts an authorization.
+pub(crate) async fn begin_authorization(
+    PathIssuer(issuer): PathIssuer,
+    session: BrowserSession,
+    Query(pairs): Query,
+) -> Response {
     respond_with(&session, async {
-        take_next_step(&session, PendingAuthorization::new(&session, &pairs).await?).await
+        take_next_step(&session, PendingAuthorization::new(&session, issuer, &pairs).await?).await
     })
     .await
 }
@@ -60,7 +65,13 @@ async fn take_next_step(
         NextStep::SignIn => {
             pending.save(session).await?;
             // The name is known if `force_login` requires the password of a signed-in user again.
-            let name = session.account().map_or("", |account| account.name.as_str());
+            let hint = pending.request.login_hint.as_deref().unwrap_or_default();
+            let name = session.account().map_or(hint, |account| account.name.as_str());
+            if pending.request.prefers_sign_up
+                && let Some(path) = sign_in::sign_up_path(session, Some(&pending))
+            {
+                return redirect(session, &path);
+            }
             sign_in::render_sign_in_page(session, Some(&pending), name, None)
         }
         NextStep::RequestConsent => {
@@ -99,6 +110,8 @@ fn render_consent_page(
         switch_account_form: form(&switch_path),
         app: &pending.app.details,
         is_operator_app: pending.app.properties.registered_by == Registrar::Operator,
+        is_unverified: pending.app.properties.auth_method == AuthMethod::None
+            && pending.request.target.redirect_uri.remote_host().is_none(),
         account: &account.name,
         scopes: &grant.scopes,
         redirect_uri: &pending.request.target.redirect_uri,

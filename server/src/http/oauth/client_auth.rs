@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
 use belfry_core::oauth::app::App;
+use belfry_core::oauth::client::Issuer;
 use belfry_core::oauth::client_auth::{ClientAuthError, Credentials, single_authorization_header};
 use belfry_core::oauth::error::OAuthError;
 use belfry_store::StoredApp;
@@ -22,10 +23,11 @@ pub(crate) fn authorization_header(headers: &HeaderMap) -> Result<Option<&[u8]>,
 }
 
 /// Returns the app with these credentials. An unknown app, a wrong secret, an app that may not use
-/// a secret and a disabled app cause the same error. All four count towards the limit on wrong
-/// secrets.
+/// a secret or must send one, and a disabled app cause the same error. All of them count towards the
+/// limit on wrong secrets.
 pub(crate) async fn authenticate_client(
     state: &AppState,
+    issuer: Issuer,
     guard: &AbuseGuard,
     credentials: &Credentials,
 ) -> Result<App, OAuthApiError> {
@@ -34,7 +36,7 @@ pub(crate) async fn authenticate_client(
     let app_id = stored_app.as_ref().map(|stored_app| stored_app.app.id);
     guard.check_client_secret(client_id, app_id).await?;
     let verify = |stored_app: &Arc<StoredApp>| {
-        let policy = &state.issuer_policy;
+        let policy = state.policy(issuer);
         let StoredApp { app, secrets, disabled_at, .. } = &**stored_app;
         credentials.verify(policy, secrets, &app.properties, *disabled_at, state.clock.now())?;
         Ok(app.clone())

@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use belfry_core::oauth::issuer_policy::issuer;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{ClientTokenRequest, can_introspect};
 use belfry_core::secret::SplitToken;
@@ -14,6 +13,7 @@ use crate::app::AppState;
 use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
+use crate::http::extract::issuer::PathIssuer;
 use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate_client, authorization_header};
 
@@ -21,17 +21,19 @@ use crate::http::oauth::client_auth::{authenticate_client, authorization_header}
 /// reported as inactive.
 pub(crate) async fn introspect(
     State(state): State<AppState>,
+    PathIssuer(issuer): PathIssuer,
     guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
     let parameters = Parameters::new(&pairs);
-    let request = ClientTokenRequest::parse(authorization_header(&headers)?, parameters)?;
-    let app = authenticate_client(&state, &guard, &request.credentials).await?;
+    let policy = state.policy(issuer);
+    let request = ClientTokenRequest::parse(policy, authorization_header(&headers)?, parameters)?;
+    let app = authenticate_client(&state, issuer, &guard, &request.credentials).await?;
     let inactive = Ok(Json(json!({ "active": false })));
 
     let Some(secret) = SplitToken::parse(request.token.reveal()) else { return inactive };
-    let secret = secret.hashed_secret();
+    let secret = secret.presented();
     let now = state.clock.now();
     let token = state.store.token(secret).await?;
     let Some(token) = token.filter(|token| token.check_validity(now).is_ok()) else {
@@ -42,7 +44,7 @@ pub(crate) async fn introspect(
         return inactive;
     }
     // Counted as a use, because the resource server has received a request with the token.
-    state.store.record_use(secret.lookup_key, &token, now);
+    state.store.record_use(secret.hashed.lookup_key, &token, now);
     let Some(token_app) = state.store.cached_app(token.app_id).await? else { return inactive };
     let mut response = json!({
         "active": true,
@@ -50,7 +52,7 @@ pub(crate) async fn introspect(
         "client_id": token_app.app.client_id,
         "token_type": "Bearer",
         "iat": token.created_at.as_second(),
-        "iss": issuer(&state.base_url.to_string()),
+        "iss": state.policy(token_app.app.properties.issuer).identifier(&state.base_url.to_string()),
     });
     if let Some(expires_at) = token.expires_at.map(Timestamp::as_second) {
         response["exp"] = expires_at.into();

@@ -4,16 +4,18 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
-use belfry_core::oauth::grant::RedemptionAttempt;
+use belfry_core::oauth::error::OAuthError;
+use belfry_core::oauth::grant::{CodeError, RedemptionAttempt};
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{TokenRequest, TokenRequestKind};
 use serde::Serialize;
 
 use crate::app::AppState;
-use crate::auth::tokens::{IssuedToken, RedemptionError};
+use crate::auth::tokens::{IssuedToken, RefreshRejection};
 use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
+use crate::http::extract::issuer::PathIssuer;
 use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate_client, authorization_header};
 
@@ -26,10 +28,12 @@ pub(crate) struct TokenResponse {
     created_at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_in: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<String>,
 }
 
 impl From<IssuedToken> for TokenResponse {
-    fn from(IssuedToken { secret, token }: IssuedToken) -> Self {
+    fn from(IssuedToken { secret, refresh, token }: IssuedToken) -> Self {
         let created_at = token.created_at.as_second();
         let lifetime = token.expires_at.map(|expires_at| expires_at.as_second() - created_at);
         Self {
@@ -38,6 +42,7 @@ impl From<IssuedToken> for TokenResponse {
             scope: token.scopes.to_string(),
             created_at,
             expires_in: lifetime,
+            refresh_token: refresh.map(|refresh| refresh.reveal().to_owned()),
         }
     }
 }
@@ -45,15 +50,21 @@ impl From<IssuedToken> for TokenResponse {
 /// Issues a token. Parameters in the query string are ignored, because URLs end up in logs.
 pub(crate) async fn issue_token(
     State(state): State<AppState>,
+    PathIssuer(issuer): PathIssuer,
     guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Response, OAuthApiError> {
-    let policy = &state.issuer_policy;
+    let policy = state.policy(issuer);
     let request =
         TokenRequest::parse(policy, authorization_header(&headers)?, Parameters::new(&pairs))?;
-    let app = authenticate_client(&state, &guard, &request.credentials).await?;
+    let app = authenticate_client(&state, issuer, &guard, &request.credentials).await?;
     app.properties.check_grant_type(request.kind.grant_type())?;
+    let count_rejection = |detail: String, account| {
+        let subject = CountedSubject::new(AuditKind::TokenIssue, AuditOutcome::Failure);
+        let (app, detail) = (Some(app.id), Some(detail));
+        guard.audit.count(CountedSubject { account, app, detail, ..subject });
+    };
     let token_counters = &state.metrics.authentication.tokens;
     let (issued_token, counter) = match request.kind {
         TokenRequestKind::AuthorizationCode { code, redirect_uri, verifier } => {
@@ -63,23 +74,32 @@ pub(crate) async fn issue_token(
                 verifier: verifier.as_ref(),
             };
             let new_event = |kind| guard.audit.success_event(kind);
-            let reject = |error| match error {
-                RedemptionError::Rejected { reason, account_id } => {
-                    let detail = Some(reason.to_string());
-                    let subject = CountedSubject::new(AuditKind::TokenIssue, AuditOutcome::Failure);
-                    let app = Some(app.id);
-                    guard.audit.count(CountedSubject {
-                        account: account_id,
-                        app,
-                        detail,
-                        ..subject
-                    });
-                    OAuthApiError::Code(reason)
-                }
-                RedemptionError::Store(error) => error.into(),
+            let result = state.token_issuer().redeem_code(policy, new_event, &code, &attempt).await;
+            let reject = |reason: CodeError, account_id| {
+                count_rejection(reason.to_string(), account_id);
+                OAuthApiError::Code(reason)
             };
-            let result = state.token_issuer().redeem_code(new_event, &code, &attempt).await;
-            (result.map_err(reject)?, &token_counters.authorization_code)
+            (result.map_err(|error| error.map(reject))?, &token_counters.authorization_code)
+        }
+        TokenRequestKind::RefreshToken { token, scope } => {
+            let new_event = |kind| guard.audit.success_event(kind);
+            let scope = policy.parse_scopes(scope).map_err(OAuthError::from)?;
+            let result = state.token_issuer().refresh(new_event, app.id, &token, &scope).await;
+            let reject = |reason: RefreshRejection, account_id| {
+                if reason == RefreshRejection::Reused {
+                    token_counters.reused_refresh_tokens.inc();
+                }
+                count_rejection(reason.to_string(), account_id);
+                match reason {
+                    RefreshRejection::OtherScope => OAuthError::RefreshScope.into(),
+                    _ => OAuthApiError::Undisclosed {
+                        error: OAuthError::InvalidRefreshToken,
+                        reason: reason.into(),
+                        app: Some(app.id),
+                    },
+                }
+            };
+            (result.map_err(|error| error.map(reject))?, &token_counters.refresh_token)
         }
         TokenRequestKind::ClientCredentials { scope } => {
             let scopes = app.resolve_app_token_scopes(policy, scope.as_deref())?;

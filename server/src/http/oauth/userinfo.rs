@@ -1,7 +1,7 @@
 //! `GET|POST /oauth/userinfo`: the user of a token.
 
 use axum::extract::State;
-use belfry_core::oauth::issuer_policy::issuer;
+use belfry_core::oauth::issuer_policy::MASTODON;
 use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(crate) async fn userinfo(
     }
     let account = bearer.require_user()?;
     Ok(Json(json!({
-        "iss": issuer(&base_url.to_string()),
+        "iss": MASTODON.identifier(&base_url.to_string()),
         "sub": base_url.account_uri(account.id),
         "name": &*account.name,
         "preferred_username": &*account.name,

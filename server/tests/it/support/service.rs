@@ -61,9 +61,12 @@ impl Service {
 
     async fn build(
         database: TestDatabase,
-        config: Config,
+        mut config: Config,
         change: impl FnOnce(&mut StateParts),
     ) -> Self {
+        if let Database::Sqlite(path) = &database.database {
+            config.secret_key_file.get_or_insert_with(|| path.with_file_name("belfry.key"));
+        }
         let clock = Arc::new(FakeClock::at_second(START_SECONDS));
         let default_url = || "https://ring.example".parse().unwrap();
         let base_url = config.base_url.clone().unwrap_or_else(default_url);

@@ -101,7 +101,7 @@ pub(crate) async fn a_token_read_while_its_account_or_app_changes_is_not_cached(
         };
         let stale_token = pause.read_during_change("from tokens t", read, write).await;
         assert!(stale_token.is_some(), "{change}");
-        assert_eq!(store.cached_token(&secret), None, "{change}");
+        assert_eq!(store.cached_token(secret), None, "{change}");
         assert_ne!(store.token(secret).await.unwrap(), stale_token, "{change}");
     }
 }

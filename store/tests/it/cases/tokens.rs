@@ -192,7 +192,7 @@ pub(crate) async fn a_token_with_a_known_lookup_key_and_a_wrong_secret_is_unknow
         HashedSecret { digest: hashed_secret("other").digest, ..hashed_secret("t") };
     for source in ["from the database", "while the token is cached"] {
         assert_eq!(store.token(forged_secret).await.unwrap(), None, "{source}");
-        assert_eq!(store.cached_token(&forged_secret), None, "{source}");
+        assert_eq!(store.cached_token(forged_secret), None, "{source}");
         assert!(store.token(hashed_secret("t")).await.unwrap().is_some(), "{source}");
     }
 }
