@@ -6,8 +6,9 @@ use super::{Config, ConfigError};
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
-pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
+pub(crate) const RESERVED_SEGMENTS: [&str; 10] = [
     "api",
+    "id",
     "oauth",
     "gateway",
     "healthz",

@@ -17,12 +17,13 @@ use crate::http::json::JsonBytes;
 type Object = Map<String, Value>;
 
 /// OpenAPI 3.1 in parts, one for each area.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     include_str!("../../openapi/base.yaml"),
     include_str!("../../openapi/push_rules.yaml"),
     include_str!("../../openapi/evaluation.yaml"),
     include_str!("../../openapi/matrix.yaml"),
     include_str!("../../openapi/oauth.yaml"),
+    include_str!("../../openapi/id.yaml"),
     include_str!("../../openapi/mastodon.yaml"),
     include_str!("../../openapi/admin.yaml"),
     include_str!("../../openapi/gateway.yaml"),

@@ -24,7 +24,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::{test_state, test_state_parts};
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 47] = [
+const ROUTES: [(&str, Area); 56] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -58,6 +58,15 @@ const ROUTES: [(&str, Area); 47] = [
     ("/oauth/token", OAUTH_CLIENT),
     ("/oauth/revoke", OAUTH_CLIENT),
     ("/oauth/userinfo", OAUTH_CLIENT),
+    ("/id/authorize", PAGES),
+    ("/id/token", ID),
+    ("/id/revoke", ID),
+    ("/id/introspect", ID),
+    ("/id/register", ID),
+    ("/id/{*path}", ID),
+    ("/.well-known/oauth-authorization-server/id", WELL_KNOWN),
+    ("/.well-known/openid-configuration/id", WELL_KNOWN),
+    ("/id/.well-known/openid-configuration", WELL_KNOWN),
     ("/oauth/authorize/native", PAGES),
     ("/oauth/authorize/resume", PAGES),
     ("/oauth/account/remove_app", PAGES),
@@ -79,7 +88,10 @@ const PAGE_ROUTES: [&str; 5] =
     ["/oauth/authorize", "/oauth/sign_in", "/oauth/sign_up", "/oauth/sign_out", "/oauth/account"];
 
 /// The routes of the Matrix area below each version of the client API.
-const CLIENT_ROUTES: [&str; 27] = [
+const CLIENT_ROUTES: [&str; 30] = [
+    "/logout/all",
+    "/devices",
+    "/devices/{device}",
     "/pushrules/",
     "/pushrules/{*path}",
     "/pushrules/explain",
@@ -123,6 +135,8 @@ fn expected_areas() -> BTreeMap<String, Area> {
         for path in [
             "client/versions",
             "client/unstable/org.matrix.msc4174/pushers/ack",
+            "client/v1/auth_metadata",
+            "client/unstable/org.matrix.msc2965/auth_metadata",
             "app/v1/evaluate",
             "app/v1/notify",
             "app/v1/notifications",

@@ -24,7 +24,8 @@ pub(crate) async fn test_state(dir: &std::path::Path) -> AppState {
 }
 
 pub(crate) async fn test_state_parts(dir: &std::path::Path) -> StateParts {
-    let config = Config::default();
+    let key_file = Some(dir.join("belfry.key"));
+    let config = Config { secret_key_file: key_file, ..Config::default() };
     let database = Database::Sqlite(dir.join("belfry.db"));
     let options = config.store;
     let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap();

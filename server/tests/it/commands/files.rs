@@ -44,7 +44,7 @@ fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
                     [tls]\ncertificate = 'cert.pem'\nkey = 'key.pem'\n";
     let key = certificate.signing_key.serialize_pem();
     let redis = "redis://:secret@127.0.0.1:1";
-    let contents = [settings, REGISTRATION, &key, redis, "the sealing key"];
+    let contents = [settings, REGISTRATION, &key, redis, "0123456789abcdef0123456789abcdef"];
     for (file, content) in files.iter().zip(contents) {
         write(workspace.path().join(file), content).unwrap();
         set_mode(&workspace.path().join(file), 0o600);

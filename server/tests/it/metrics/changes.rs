@@ -19,7 +19,7 @@ use super::text::{Labels, Scrape};
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Families that no scenario changes, with the reason.
-const UNCHANGED_FAMILIES: [(&str, &str); 13] = [
+const UNCHANGED_FAMILIES: [(&str, &str); 14] = [
     ("belfry_build_info", "constant"),
     ("belfry_http_max_connections", "a setting"),
     ("belfry_postgres_max_connections", "a setting"),
@@ -29,6 +29,7 @@ const UNCHANGED_FAMILIES: [(&str, &str); 13] = [
         "belfry_task_restarts_total",
         "see a_task_that_panics_or_ends_is_restarted_after_a_growing_pause",
     ),
+    ("belfry_refresh_tokens_reused_total", "see a_reused_refresh_token_ends_the_sign_in"),
     ("belfry_evaluation_failures_total", "see slots_are_limited_and_released"),
     ("belfry_sqlite_disk_available_bytes", "depends on the whole machine"),
     ("process_max_fds", "set at startup"),
