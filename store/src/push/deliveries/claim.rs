@@ -11,7 +11,7 @@ use crate::engine::{FromRow, Row, Statement, read_known_rows, sql};
 use crate::error::StoreError;
 use crate::push::receivers::Receiver;
 use crate::store::event_source::id_time;
-use crate::store::{Change, Store};
+use crate::store::{Change, Store, lock_statement};
 
 /// Identifies a delivery to a claimed receiver, and its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,15 +87,7 @@ impl Store {
         // Claims of a lane run one after the other, so each finds receivers that the previous one
         // has left. The row of the lane is not locked, because `enqueue` locks it after receivers.
         let lock_name = format!("claim {}", &Sha256Digest::compute(origin).to_text()[..1]);
-        let lock = sql!(
-            r"
-                insert into locks (name)
-                values ($name)
-                on conflict (name) do update
-                set name = excluded.name
-            ",
-            [name = lock_name]
-        );
+        let lock = lock_statement(&lock_name);
         // Rows are locked in the order of their ids, as in `record_attempts`, to avoid deadlocks.
         let update = sql!(
             r"
