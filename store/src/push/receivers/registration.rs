@@ -65,14 +65,33 @@ impl Store {
             AuditKind::ReceiverRemove,
             &format!("more than {MAX_RECEIVERS} receivers"),
         );
-        let insert_new = [lock_account_statement(account_id), insert_statement(receiver)?];
-        // The events are stored after the insert and before the update, so that only an added
+        let delete_replaced = sql!(
+            r"
+                delete from receivers
+                where app_id = $app_id
+                  and push_key = $push_key
+                  and account_id = $account_id
+                  and not exists (
+                      select 1
+                      from receivers
+                      where account_id = $account_id and id = $id
+                  )
+                  and exists (select 1 from {new_receiver})
+                returning id
+            ",
+            [account_id, id, token = receiver.token, app_id, push_key, now]
+        );
+        let insert = insert_statement(receiver)?;
+        let insert_new = [lock_account_statement(account_id), insert.clone()];
+        // The first insert has no effect if the account has a receiver with this key. The events
+        // are stored before that one is deleted and the insert is repeated, so that only an added
         // receiver has them.
         let change = Change::new(events, insert_new, is_added)
             .and_events(&excess_events, excess)
-            .and(replace_statement(receiver)?)
+            .and(delete_replaced)
+            .and(insert)
             .and(delete_excess);
-        let [_, inserted_rows, replaced_rows, _] = self.write_rows(change).await?;
+        let [_, inserted_rows, replaced_rows, ..]: [_; 5] = self.write_rows(change).await?;
         Ok(match (inserted_rows.is_empty(), replaced_rows.is_empty()) {
             (false, _) => SetReceiverOutcome::Added,
             (true, false) => SetReceiverOutcome::Replaced,
@@ -217,34 +236,11 @@ fn receiver_key(receiver: &Receiver) -> (&str, String) {
     }
 }
 
-/// Creates a statement with all values of a receiver as parameters.
-macro_rules! receiver_values {
-    ($statement:expr, $receiver:ident) => {
-        sql!(
-            $statement,
-            [
-                account_id = $receiver.account_id,
-                id = $receiver.id,
-                protocol = $receiver.protocol(),
-                token = $receiver.token,
-                app_id = receiver_key($receiver).0,
-                push_key = receiver_key($receiver).1,
-                document = to_json(&$receiver.document)?,
-                secrets = $receiver.secrets.as_str(),
-                origin = $receiver.origin.as_str(),
-                vapid_key = $receiver.vapid_key.as_deref(),
-                ack_digest = $receiver.pending_ack.map(|ack| ack.digest),
-                ack_expires_at = $receiver.pending_ack.map(|ack| ack.expires_at),
-                now = $receiver.created_at
-            ]
-        )
-    };
-}
-
 /// Returns the statement that inserts a receiver if it is live and the account has none with the
 /// same app id and push key.
 fn insert_statement(receiver: &Receiver) -> Result<Statement, StoreError> {
-    Ok(receiver_values!(
+    let (app_id, push_key) = receiver_key(receiver);
+    Ok(sql!(
         r"
             insert into receivers (account_id, id, protocol, token, app_id, push_key, document,
                 secrets, origin, vapid_key, ack_digest, ack_expires_at, created_at)
@@ -256,45 +252,20 @@ fn insert_statement(receiver: &Receiver) -> Result<Statement, StoreError> {
             on conflict do nothing
             returning id
         ",
-        receiver
-    ))
-}
-
-/// Returns the statement that replaces the account's receiver with the same app id and push key and
-/// a different id, if the new one is live.
-fn replace_statement(receiver: &Receiver) -> Result<Statement, StoreError> {
-    Ok(receiver_values!(
-        r"
-            update receivers
-            set id = $id,
-                protocol = $protocol,
-                token = $token,
-                document = $document,
-                secrets = $secrets,
-                origin = $origin,
-                vapid_key = $vapid_key,
-                ack_digest = $ack_digest,
-                ack_expires_at = $ack_expires_at,
-                created_at = $now,
-                succeeded_at = null,
-                failed_at = null,
-                failure = null,
-                denied_since = null,
-                denied_count = 0,
-                failures = 0,
-                is_proven = 0,
-                paused_until = 0,
-                waiting = 0,
-                due_at = null,
-                claim = null,
-                lease_until = null
-            where app_id = $app_id
-              and push_key = $push_key
-              and account_id = $account_id
-              and id <> $id
-              and exists (select 1 from {new_receiver})
-            returning id
-        ",
-        receiver
+        [
+            account_id = receiver.account_id,
+            id = receiver.id,
+            protocol = receiver.protocol(),
+            token = receiver.token,
+            app_id,
+            push_key,
+            document = to_json(&receiver.document)?,
+            secrets = receiver.secrets.as_str(),
+            origin = receiver.origin.as_str(),
+            vapid_key = receiver.vapid_key.as_deref(),
+            ack_digest = receiver.pending_ack.map(|ack| ack.digest),
+            ack_expires_at = receiver.pending_ack.map(|ack| ack.expires_at),
+            now = receiver.created_at
+        ]
     ))
 }
