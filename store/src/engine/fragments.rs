@@ -182,6 +182,12 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
                 r.id desc
             limit 1000 offset $max_others
         ) as excess"),
+    // The receiver of another account has this push key, which is now that of `$account_id`.
+    ("has_push_key_of_other", r"
+        app_id = $app_id
+        and push_key = $push_key
+        and account_id <> $account_id
+        and protocol = $protocol"),
 
     // Ends deliveries that no one needs any more. An earlier attempt's error is not the reason.
     ("remove_deliveries", r"

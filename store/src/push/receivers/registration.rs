@@ -118,32 +118,15 @@ impl Store {
                 (select app_id from tokens where lookup = receivers.token limit 1) as app_id,
                 1 as number
                 from receivers
-                where app_id = $app_id
-                  and push_key = $push_key
-                  and account_id <> $account_id
-                  and protocol = $protocol
+                where {has_push_key_of_other}
                 union all
                 select cast($account_id as bigint), cast(null as bigint), 1
-                where exists (
-                    select 1
-                    from receivers
-                    where app_id = $app_id
-                      and push_key = $push_key
-                      and account_id <> $account_id
-                      and protocol = $protocol
-                )
+                where exists (select 1 from receivers where {has_push_key_of_other})
             ",
             [account_id, app_id, push_key, protocol]
         );
         let delete = sql!(
-            r"
-                delete from receivers
-                where app_id = $app_id
-                  and push_key = $push_key
-                  and account_id <> $account_id
-                  and protocol = $protocol
-                returning id
-            ",
+            "delete from receivers where {has_push_key_of_other} returning id",
             [account_id, app_id, push_key, protocol]
         );
         let change = Change::new(events, [], event_source).and(delete);
