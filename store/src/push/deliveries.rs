@@ -92,16 +92,8 @@ impl Store {
         // In the order of the receivers everywhere, so that concurrent requests do not deadlock.
         let mut sorted_deliveries: Vec<&NewDelivery> = deliveries.iter().collect();
         sorted_deliveries.sort_by_key(|delivery| (delivery.account_id, delivery.receiver_id));
-        let new_rows: Vec<NewRow<'_>> = sorted_deliveries
-            .into_iter()
-            .map(|delivery| NewRow {
-                id: new_id(now),
-                dedup_key: delivery.dedup_key.to_text(),
-                delivery,
-            })
-            .collect();
         let mut change = Change::unaudited([]);
-        let (chunks, rest) = new_rows.as_chunks::<CHUNK_LEN>();
+        let (chunks, rest) = sorted_deliveries.as_chunks::<CHUNK_LEN>();
         for chunk in chunks {
             change = change.and(insert_statement(&INSERT_CHUNK, message, chunk, admission, now)?);
         }
@@ -253,25 +245,19 @@ const INSERT_NEW: &str = numbered_sql!(
     {}
 );
 
-struct NewRow<'a> {
-    id: String,
-    dedup_key: String,
-    delivery: &'a NewDelivery,
-}
-
 fn insert_statement(
     sql: &'static str,
     message: &NewMessage,
-    rows: &[NewRow<'_>],
+    deliveries: &[&NewDelivery],
     admission: Admission,
     now: Timestamp,
 ) -> Result<Statement, StoreError> {
     let admits_all = i64::from(admission == Admission::All);
     let mut values = values![message = message.id.as_str(), now = now, admits_all = admits_all];
-    for NewRow { id, dedup_key, delivery } in rows {
+    for delivery in deliveries {
         values.extend(values![
-            id = id.as_str(),
-            dedup_key = dedup_key.as_str(),
+            id = new_id(now),
+            dedup_key = delivery.dedup_key,
             account_id = delivery.account_id,
             receiver_id = delivery.receiver_id,
             event_id = delivery.event_id.as_str(),
