@@ -21,18 +21,12 @@ impl FromRow for DueLane {
         Ok(Self {
             origin: row.take()?,
             account_id: row.take::<Option<i64>>()?.unwrap_or_default(),
-            record: LaneRecord::from_row(row)?,
-        })
-    }
-}
-
-impl FromRow for LaneRecord {
-    fn from_row(mut row: Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            failures: row.take()?,
-            max_in_flight: row.take()?,
-            is_proven: row.take::<i64>()? != 0,
-            succeeded_at: row.take()?,
+            record: LaneRecord {
+                failures: row.take()?,
+                max_in_flight: row.take()?,
+                is_proven: row.take::<i64>()? != 0,
+                succeeded_at: row.take()?,
+            },
         })
     }
 }
