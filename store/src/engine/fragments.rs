@@ -230,6 +230,14 @@ pub(super) const FRAGMENTS: &[(&str, &str)] = &[
             or receivers.lease_until <= unixepoch()
             or receivers.lease_until > unixepoch() + 3600
         )"),
+    // The receiver has the claim of an attempt.
+    ("has_claim", r"
+        account_id = $account and id = $receiver and claim = $claim"),
+    // Ends the claim of a receiver, which is due at the parameter if deliveries wait for it.
+    ("release", r"
+        due_at = case when waiting > 0 then cast($due_at as bigint) end,
+        claim = null,
+        lease_until = null"),
     // A pause that is longer than any server can request is ignored: it was stored by a node whose
     // clock was wrong.
     ("lane_is_paused", r"

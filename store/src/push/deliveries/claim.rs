@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::DeliveryDetails;
 use belfry_core::secret::Sha256Digest;
 use jiff::Timestamp;
@@ -111,10 +112,7 @@ impl Store {
                         from (
                             select account_id, id, is_proven, due_at
                             from receivers
-                            where origin = $origin
-                              and is_proven = 1
-                              and due_at <= $now
-                              and {is_unleased}
+                            where is_proven = 1 and {is_due}
                             order by due_at, account_id, id
                             limit $limit
                         ) as proven
@@ -123,10 +121,7 @@ impl Store {
                         from (
                             select account_id, id, is_proven, due_at
                             from receivers
-                            where origin = $origin
-                              and is_proven = 0
-                              and due_at <= $now
-                              and {is_unleased}
+                            where is_proven = 0 and {is_due}
                             order by due_at, account_id, id
                             limit $max_unproven
                         ) as others
@@ -146,7 +141,8 @@ impl Store {
                         and {lane_is_paused}
                   )
             ",
-            [origin, claim, limit, max_unproven, now, lease]
+            [origin, claim, limit, max_unproven, now, lease],
+            { is_due = "origin = $origin and due_at <= $now and {is_unleased}" }
         );
         let remove = remove_statement(claim, now);
         let expire = expire_statement(claim, now, now);
@@ -168,31 +164,15 @@ impl Store {
     /// Releases the receivers of a claim that have no result yet, so that they can be claimed
     /// immediately.
     pub async fn release_claim(&self, claim: &str, now: Timestamp) -> Result<(), StoreError> {
-        let update = sql!(
-            r"
-                update receivers
-                set claim = null,
-                    lease_until = null,
-                    due_at = case when waiting > 0 then cast($now as bigint) end
-                where claim = $claim
-            ",
-            [claim, now]
-        );
+        let update =
+            sql!("update receivers set {release} where claim = $claim", [claim, due_at = now]);
         self.write(Change::unaudited(update)).await.map(drop)
     }
 
     /// Releases all claims. Only for a server that starts and is the only node.
     pub async fn release_all_claims(&self, now: Timestamp) -> Result<(), StoreError> {
-        let release = sql!(
-            r"
-                update receivers
-                set claim = null,
-                    lease_until = null,
-                    due_at = case when waiting > 0 then cast($now as bigint) end
-                where claim is not null
-            ",
-            [now]
-        );
+        let release =
+            sql!("update receivers set {release} where claim is not null", [due_at = now]);
         self.write(Change::unaudited([release, wake_lanes_statement(now)])).await.map(drop)
     }
 }
@@ -244,22 +224,16 @@ pub(crate) fn wake_lanes_statement(now: Timestamp) -> Statement {
 /// Returns the statement that removes the deliveries to claimed receivers that may not get messages.
 fn remove_statement(claim: &str, now: Timestamp) -> Statement {
     sql!(
-        // An earlier attempt's error is not the reason.
         r"
-            update deliveries
-            set status = null,
-                error = null,
-                outcome = 'removed',
-                finished_at = $now,
-                message_id = null
-            from receivers r
-            where r.claim = $claim
-              and deliveries.account_id = r.account_id
-              and deliveries.receiver_id = r.id
-              and deliveries.finished_at is null
-              and not ({is_live})
+            {remove_deliveries}
+              and (account_id, receiver_id) in (
+                  select r.account_id, r.id
+                  from receivers r
+                  where r.claim = $claim
+                    and not ({is_live})
+              )
         ",
-        [claim, now]
+        [claim, error = None::<AttemptError>, now]
     )
 }
 

@@ -86,13 +86,7 @@ fn delivery_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
                 error = $error
             where id = $id
               and finished_at is null
-              and exists (
-                  select 1
-                  from receivers
-                  where receivers.account_id = $account
-                    and receivers.id = $receiver
-                    and receivers.claim = $claim
-              )
+              and exists (select 1 from receivers where {has_claim})
         ",
         [
             id = id.as_str(),
@@ -122,14 +116,10 @@ fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
                     failures = 0,
                     is_proven = 1,
                     paused_until = 0,
-                    due_at = case when waiting > 0 then cast($now as bigint) end,
-                    claim = null,
-                    lease_until = null
-                where account_id = $account
-                  and id = $receiver
-                  and claim = $claim
+                    {release}
+                where {has_claim}
             ",
-            [account, receiver, claim, now]
+            [account, receiver, claim, due_at = now, now]
         ),
         ReceiverResult::Failure { paused_until, is_denial } => sql!(
             r"
@@ -141,13 +131,9 @@ fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
                         else coalesce(denied_since, $now) end,
                     failures = failures + 1,
                     is_proven = 0,
-                    paused_until = $paused_until,
-                    due_at = case when waiting > 0 then cast($paused_until as bigint) end,
-                    claim = null,
-                    lease_until = null
-                where account_id = $account
-                  and id = $receiver
-                  and claim = $claim
+                    paused_until = $due_at,
+                    {release}
+                where {has_claim}
             ",
             [
                 account,
@@ -155,20 +141,12 @@ fn receiver_statement(attempt: &AttemptRecord, now: Timestamp) -> Statement {
                 claim,
                 error = attempt.error.clone(),
                 denials = i64::from(is_denial),
-                paused_until,
+                due_at = paused_until,
                 now
             ]
         ),
         ReceiverResult::Unknown { due_at } => sql!(
-            r"
-                update receivers
-                set due_at = case when waiting > 0 then cast($due_at as bigint) end,
-                    claim = null,
-                    lease_until = null
-                where account_id = $account
-                  and id = $receiver
-                  and claim = $claim
-            ",
+            "update receivers set {release} where {has_claim}",
             [account, receiver, claim, due_at]
         ),
     }
