@@ -1,9 +1,10 @@
 //! Delivery metrics.
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::receiver::Protocol;
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Histogram};
-use belfry_store::{DeliveryOutcome, QueueStatus};
+use belfry_store::QueueStatus;
 use jiff::Timestamp;
 use smart_default::SmartDefault;
 
@@ -44,7 +45,7 @@ impl DeliveryMetrics {
         }
         let mut ended = out.family(&families::DELIVERY_ENDED);
         for &protocol in Protocol::ALL {
-            for outcome in DeliveryOutcome::ALL {
+            for &outcome in DeliveryOutcome::ALL {
                 let labels = [protocol.as_str(), outcome.as_str()];
                 ended.value(&labels, total(protocol, outcome.as_str()));
             }

@@ -12,14 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use belfry_core::audit::{AuditKind, NewAuditEvent};
-use belfry_core::push::answer::{Verdict, is_denied_for_long};
+use belfry_core::push::answer::{DeliveryOutcome, Verdict, is_denied_for_long};
 use belfry_core::push::lane::{Answer, Lane};
 use belfry_core::push::lane_slots::LaneSlots;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::{log_throttled, random};
 use belfry_store::{
-    AttemptRecord, ClaimedDelivery, DeliveryOutcome, DueLane, Receiver, ReceiverResult, Store,
-    StoreError,
+    AttemptRecord, ClaimedDelivery, DueLane, Receiver, ReceiverResult, Store, StoreError,
 };
 use futures_util::FutureExt;
 use jiff::Timestamp;

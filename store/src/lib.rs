@@ -44,7 +44,7 @@ pub use self::oauth::sessions::{AccountSession, Session, SessionSummary};
 pub use self::oauth::sign_ins::PendingSignIn;
 pub use self::oauth::tokens::NewToken;
 pub use self::push::deliveries::{
-    Admission, AttemptRecord, ClaimedDelivery, DeliveryKey, DeliveryOutcome, LoggedDelivery,
+    Admission, AttemptRecord, ClaimedDelivery, DeliveryKey, LoggedDelivery,
     MAX_WAITING_PER_RECEIVER, NewDelivery, NewMessage, QueueStatus, ReceiverResult,
     StoredDeliveries,
 };

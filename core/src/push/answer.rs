@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::receiver::{Protocol, PusherKind, ReceiverDocument};
 use crate::json;
+use crate::wire_enum::wire_enum;
 
 /// Maximum pause that a server can request with `Retry-After`.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
@@ -47,6 +48,20 @@ pub enum Verdict {
     Refused,
     /// The message was not sent, and never will be.
     Dropped,
+}
+
+wire_enum! {
+    /// How a delivery has ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum DeliveryOutcome {
+        Delivered = "delivered",
+        /// The receiver has rejected it, and would reject it again.
+        Dropped = "dropped",
+        /// It was not accepted before it expired.
+        Expired = "expired",
+        /// The receiver may not get messages any more, or does not need this one.
+        Removed = "removed",
+    }
 }
 
 impl Verdict {

@@ -1,8 +1,9 @@
 //! Deliveries of an event to one account's receivers, as `explain` reports them.
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::rules::explain::Explanation;
-use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery, Store, StoreError};
+use belfry_store::{ListedReceiver, LoggedDelivery, Store, StoreError};
 use jiff::Timestamp;
 use serde::Serialize;
 

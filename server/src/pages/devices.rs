@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use askama::Template;
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::MessageKind;
 use belfry_core::push::receiver::{Protocol, ReceiverState};
 use belfry_core::rules::{Rule, RuleKind};
-use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery};
+use belfry_store::{ListedReceiver, LoggedDelivery};
 use jiff::Timestamp;
 
 use super::rule_title::rule_title;

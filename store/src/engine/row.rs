@@ -4,6 +4,7 @@ use belfry_core::account::Role;
 use belfry_core::account::authentication::AuthenticationMethods;
 use belfry_core::oauth::client::{AuthMethod, Issuer, Registrar};
 use belfry_core::oauth::scope::Scopes;
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::Protocol;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
@@ -189,17 +190,24 @@ macro_rules! named_columns {
 
 named_columns!(Role, AuthMethod, Issuer, Registrar);
 
-impl From<Protocol> for Value {
-    fn from(protocol: Protocol) -> Self {
-        protocol.as_str().into()
-    }
+/// Implements columns of enums with names. A name that this version does not support is an error.
+macro_rules! strict_columns {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                value.as_str().into()
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                Self::from_name(&String::from_value(value)?)
+            }
+        }
+    )*};
 }
 
-impl FromValue for Protocol {
-    fn from_value(value: Value) -> Option<Self> {
-        Self::from_name(&String::from_value(value)?)
-    }
-}
+strict_columns!(Protocol, DeliveryOutcome);
 
 impl From<AttemptError> for Value {
     fn from(error: AttemptError) -> Self {

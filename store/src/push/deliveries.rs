@@ -19,7 +19,7 @@ use jiff::Timestamp;
 pub use self::claim::{ClaimedDelivery, DeliveryKey};
 pub(crate) use self::claim::{expire_statements, wake_lanes_statement};
 pub use self::finish::{AttemptRecord, ReceiverResult};
-pub use self::log::{DeliveryOutcome, LoggedDelivery, QueueStatus};
+pub use self::log::{LoggedDelivery, QueueStatus};
 use self::removal::remove_replaced_statement;
 use crate::engine::{
     CHUNK_LEN, FromValue, Statement, Value, list_sql, numbered_sql, read_rows, sql, values,

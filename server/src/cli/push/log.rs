@@ -1,7 +1,8 @@
 //! `belfry push log`
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::rules::RuleRef;
-use belfry_store::{DeliveryOutcome, LoggedDelivery};
+use belfry_store::LoggedDelivery;
 use clap::Args;
 use serde_json::{Value, json};
 

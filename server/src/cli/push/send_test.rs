@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::{Protocol, ReceiverState};
 use belfry_delivery::acceptance::outgoing::enqueue_test;
@@ -9,7 +10,7 @@ use belfry_delivery::sealed::open_secrets;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::duration;
 use belfry_runtime::sealing::SealingKey;
-use belfry_store::{DeliveryOutcome, ListedReceiver, LoggedDelivery, Receiver, Store, StoreError};
+use belfry_store::{ListedReceiver, LoggedDelivery, Receiver, Store, StoreError};
 use clap::Args;
 use jiff::Timestamp;
 

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
-use belfry_store::{DeliveryOutcome, LoggedDelivery};
+use belfry_store::LoggedDelivery;
 use futures_util::stream;
 use serde_json::{Value, json};
 

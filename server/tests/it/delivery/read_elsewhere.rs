@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
-use belfry_store::DeliveryOutcome;
 use serde_json::{Value, json};
 
 use super::{DeliveringService, NOTIFICATIONS, NOTIFY, client_keys, notify_body, pusher_body};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use jiff::Timestamp;
 
-use super::DeliveryOutcome;
 use super::claim::DeliveryKey;
 use super::removal::remove_if_replaced_statement;
 use crate::engine::{Statement, sql};

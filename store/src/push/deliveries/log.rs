@@ -2,52 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::message::DeliveryDetails;
 use jiff::Timestamp;
 
-use crate::engine::{FromValue, Value, from_row, sql};
+use crate::engine::{from_row, sql};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::store::event_source::id_time;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryOutcome {
-    Delivered,
-    /// The receiver has rejected it, and would reject it again.
-    Dropped,
-    /// It was not accepted before it expired.
-    Expired,
-    /// The receiver may not get messages any more, or does not need this one.
-    Removed,
-}
-
-impl DeliveryOutcome {
-    pub const ALL: [Self; 4] = [Self::Delivered, Self::Dropped, Self::Expired, Self::Removed];
-
-    /// Returns the stored name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::Dropped => "dropped",
-            Self::Expired => "expired",
-            Self::Removed => "removed",
-        }
-    }
-}
-
-impl From<DeliveryOutcome> for Value {
-    fn from(outcome: DeliveryOutcome) -> Self {
-        outcome.as_str().into()
-    }
-}
-
-impl FromValue for DeliveryOutcome {
-    fn from_value(value: Value) -> Option<Self> {
-        let name = String::from_value(value)?;
-        Self::ALL.into_iter().find(|outcome| outcome.as_str() == name)
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedDelivery {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_store::test::any_events;
-use belfry_store::{
-    AttemptRecord, ClaimedDelivery, DeliveryOutcome, Receiver, ReceiverResult, Store,
-};
+use belfry_store::{AttemptRecord, ClaimedDelivery, Receiver, ReceiverResult, Store};
 
 use super::deliveries::{
     EXPIRY, LEASE, NOW, ORIGIN, claim, claim_up_to, claimed_event_id, deliver, deliver_all,
@@ -315,12 +314,11 @@ pub(crate) async fn a_delivery_expires_after_at_least_one_attempt(store: Store) 
 
 pub(crate) async fn each_outcome_is_stored(store: Store) {
     add_deliveries(&store, &["$1", "$2", "$3", "$4"]).await;
-    for outcome in DeliveryOutcome::ALL {
+    for &outcome in DeliveryOutcome::ALL {
         let claimed = claim(&store, "c", NOW).await;
         record(&store, &claimed, NOW, |claimed| ended(claimed, Some(outcome), NOW)).await;
     }
-    let mut expected = DeliveryOutcome::ALL.map(Some);
-    expected.reverse();
+    let expected: Vec<_> = DeliveryOutcome::ALL.iter().rev().copied().map(Some).collect();
     assert_eq!(outcomes(&store, 7).await, expected);
     assert_eq!(totals(&store, "gateway").await, [4, 0, 1, 1, 1, 1]);
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::lane::LaneRecord;
-use belfry_store::{DeliveryOutcome, Receiver, Store};
+use belfry_store::{Receiver, Store};
 
 use super::deliveries::{
     LEASE, NOW, ORIGIN, claim, delivered, delivery, ended, enqueue, failed, record,

@@ -1,11 +1,11 @@
 //! Conformance cases for the deletion of receivers, deliveries, messages and lanes.
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::lane::LaneRecord;
 use belfry_core::push::receiver::Protocol;
 use belfry_store::test::any_events;
 use belfry_store::{
-    Admission, DeliveryOutcome, NewDelivery, NewMessage, NewToken, Receiver, RetentionSettings,
-    Store, SweepOutcome,
+    Admission, NewDelivery, NewMessage, NewToken, Receiver, RetentionSettings, Store, SweepOutcome,
 };
 
 use super::deliveries::{

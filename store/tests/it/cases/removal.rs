@@ -1,9 +1,10 @@
 //! Conformance cases for deliveries that are removed because no one needs them any more.
 
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::read_request::ReadMessages;
 use belfry_core::push::receiver::Protocol;
-use belfry_store::{DeliveryOutcome, MAX_WAITING_PER_RECEIVER, NewDelivery, Store};
+use belfry_store::{MAX_WAITING_PER_RECEIVER, NewDelivery, Store};
 use jiff::Timestamp;
 
 use super::deliveries::{

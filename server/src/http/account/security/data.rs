@@ -5,12 +5,13 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::audit::AuditKind;
 use belfry_core::json::to_bytes;
 use belfry_core::matrix::user_id;
+use belfry_core::push::answer::DeliveryOutcome;
 use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::receiver::{Pusher, ReceiverDocument, Subscription};
 use belfry_core::rules::{RulesetsResponse, User};
 use belfry_store::{
-    Account, AccountSession, AccountToken, AuditEvent, AuditFilter, AuthorizedApp, DeliveryOutcome,
-    ListedReceiver, LoggedDelivery,
+    Account, AccountSession, AccountToken, AuditEvent, AuditFilter, AuthorizedApp, ListedReceiver,
+    LoggedDelivery,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
