@@ -17,41 +17,31 @@ const MAX_UNPROVEN_LANES_PER_ACCOUNT: usize = 2;
 pub struct LaneSlots {
     /// For each origin, the account that occupies an unproven lane's slot.
     active: HashMap<String, Option<i64>>,
-    unproven_by_account: HashMap<i64, usize>,
 }
 
 impl LaneSlots {
     /// Returns whether a lane may be worked on now, and if so, occupies a slot. `account_id` is one
     /// of the accounts with messages in the lane.
     pub fn take(&mut self, origin: &str, account_id: i64, is_proven: bool) -> bool {
-        if self.active.len() >= MAX_LANES || self.active.contains_key(origin) {
+        if self.is_full() || self.active.contains_key(origin) {
             return false;
         }
-        if is_proven {
-            self.active.insert(origin.to_owned(), None);
-            return true;
+        if !is_proven {
+            let unproven = self.active.values().flatten();
+            let count_of_account = unproven.clone().filter(|id| **id == account_id).count();
+            if count_of_account >= MAX_UNPROVEN_LANES_PER_ACCOUNT
+                || unproven.count() >= MAX_UNPROVEN_LANES
+            {
+                return false;
+            }
         }
-        let count_of_account = self.unproven_by_account.get(&account_id).copied().unwrap_or(0);
-        let unproven_count: usize = self.unproven_by_account.values().sum();
-        if count_of_account >= MAX_UNPROVEN_LANES_PER_ACCOUNT
-            || unproven_count >= MAX_UNPROVEN_LANES
-        {
-            return false;
-        }
-        self.unproven_by_account.insert(account_id, count_of_account + 1);
-        self.active.insert(origin.to_owned(), Some(account_id));
+        self.active.insert(origin.to_owned(), (!is_proven).then_some(account_id));
         true
     }
 
     /// Frees the slot of a lane.
     pub fn release(&mut self, origin: &str) {
-        let Some(Some(account_id)) = self.active.remove(origin) else { return };
-        if let Some(count) = self.unproven_by_account.get_mut(&account_id) {
-            *count -= 1;
-            if *count == 0 {
-                self.unproven_by_account.remove(&account_id);
-            }
-        }
+        self.active.remove(origin);
     }
 
     /// Returns whether no lane can be added.
