@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use crate::outbound::OutboundClient;
 use crate::sealed::{open_message, open_secrets};
 use crate::vapid_keys::VapidKeys;
-use crate::web_push::encryption::{ContentEncoding, EncryptionError, encrypt};
+use crate::web_push::encryption::{ContentEncoding, encrypt};
 
 const TTL: HeaderName = HeaderName::from_static("ttl");
 const TOPIC: HeaderName = HeaderName::from_static("topic");
@@ -184,11 +184,7 @@ impl Sender {
         let auth = secrets.auth.as_deref().unwrap_or_default();
         let receiver_keys =
             WebPushKeys::parse(public_key, auth).map_err(|_| AttemptError::ReceiverKeys)?;
-        let encrypted =
-            encrypt(encoding, &receiver_keys, &plaintext).map_err(|error| match error {
-                EncryptionError::TooLarge => AttemptError::TooLarge,
-                EncryptionError::Failed => AttemptError::Encryption,
-            })?;
+        let encrypted = encrypt(encoding, &receiver_keys, &plaintext)?;
         let mut headers = vec![
             (CONTENT_TYPE, "application/octet-stream".to_owned()),
             (TTL, ttl.to_string()),

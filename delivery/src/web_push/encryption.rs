@@ -3,13 +3,13 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use belfry_core::push::attempt_error::AttemptError;
 use belfry_core::push::keys::{InvalidKey, WebPushKeys};
 use belfry_core::push::message::MAX_WEB_PUSH_BYTES;
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};
 use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 use ring::rand::{SecureRandom, SystemRandom};
-use thiserror::Error;
 
 /// The size of a P-256 public key in the uncompressed form, in bytes. Part of both encodings.
 const PUBLIC_KEY_LENGTH: u8 = 65;
@@ -27,17 +27,6 @@ pub enum ContentEncoding {
     Aes128Gcm,
     /// Draft 4 of RFC 8291. The salt and the sender's public key are in headers.
     AesGcm,
-}
-
-/// The reason why a message cannot be encrypted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum EncryptionError {
-    /// The plaintext is longer than [`MAX_WEB_PUSH_BYTES`].
-    #[error("the message is too large")]
-    TooLarge,
-    /// The operating system provides no randomness, or the public key is not a point of the curve.
-    #[error("the message cannot be encrypted")]
-    Failed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,22 +53,24 @@ pub fn check_public_key(keys: &WebPushKeys) -> Result<(), InvalidKey> {
         .map_err(|_| InvalidKey::PublicKey)
 }
 
-/// Encrypts a message with a new key pair and a new salt.
+/// Encrypts a message of at most [`MAX_WEB_PUSH_BYTES`] with a new key pair and a new salt. Fails
+/// with [`AttemptError::Encryption`] if the operating system provides no randomness, or if the
+/// public key is not a point of the curve.
 pub fn encrypt(
     encoding: ContentEncoding,
     keys: &WebPushKeys,
     plaintext: &[u8],
-) -> Result<EncryptedMessage, EncryptionError> {
+) -> Result<EncryptedMessage, AttemptError> {
     if plaintext.len() > MAX_WEB_PUSH_BYTES {
-        return Err(EncryptionError::TooLarge);
+        return Err(AttemptError::TooLarge);
     }
-    let failed = |_| EncryptionError::Failed;
+    let failed = |_| AttemptError::Encryption;
     let random = SystemRandom::new();
     let mut salt = [0; SALT_BYTES];
     random.fill(&mut salt).map_err(failed)?;
     let private_key = EphemeralPrivateKey::generate(&ECDH_P256, &random).map_err(failed)?;
     let sender_key = private_key.compute_public_key().map_err(failed)?;
-    let sender_key = sender_key.as_ref().try_into().map_err(|_| EncryptionError::Failed)?;
+    let sender_key = sender_key.as_ref().try_into().map_err(|_| AttemptError::Encryption)?;
     let recipient_key = UnparsedPublicKey::new(&ECDH_P256, keys.public_key);
     let content_keys = agree_ephemeral(private_key, &recipient_key, |shared_secret| {
         ContentKeys::derive(encoding, keys, shared_secret, &sender_key, &salt)
@@ -301,7 +292,7 @@ mod tests {
         let (keys, _) = subscribe();
         for encoding in [ContentEncoding::Aes128Gcm, ContentEncoding::AesGcm] {
             let result = encrypt(encoding, &keys, &[0; MAX_WEB_PUSH_BYTES + 1]);
-            assert_eq!(result, Err(EncryptionError::TooLarge));
+            assert_eq!(result, Err(AttemptError::TooLarge));
         }
     }
 
@@ -315,7 +306,7 @@ mod tests {
             let keys = WebPushKeys { public_key, ..valid.clone() };
             assert_eq!(check_public_key(&keys), Err(InvalidKey::PublicKey), "{public_key:?}");
             let result = encrypt(ContentEncoding::Aes128Gcm, &keys, b"message");
-            assert_eq!(result, Err(EncryptionError::Failed));
+            assert_eq!(result, Err(AttemptError::Encryption));
         }
     }
 }
