@@ -1,6 +1,5 @@
 //! Connections to allowed addresses.
 
-use std::error::Error;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -27,7 +26,6 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
 use tower_service::Service;
-use url::Host;
 
 use super::OutboundOptions;
 use super::connections::{ConnectionPermit, Connections, NetworkConnections};
@@ -99,16 +97,16 @@ impl Connector {
         if origin.scheme == Scheme::Http {
             return Ok(OutboundStream::new(Either::Left(stream), permit));
         }
-        let name = match &origin.host {
-            Host::Domain(name) => {
-                ServerName::try_from(name.clone()).map_err(|_| AttemptError::ForbiddenAddress)?
-            }
-            Host::Ipv4(address) => ServerName::from(IpAddr::from(*address)),
-            Host::Ipv6(address) => ServerName::from(IpAddr::from(*address)),
+        let name = match origin.address() {
+            Some(address) => ServerName::from(address),
+            None => ServerName::try_from(origin.host.to_string())
+                .map_err(|_| AttemptError::ForbiddenAddress)?,
         };
         *phase = AttemptError::Tls;
-        let stream = self.tls.connect(name, stream).await;
-        let stream = stream.map_err(|error| classify_handshake(&error))?;
+        let stream = self.tls.connect(name, stream).await.map_err(|error| {
+            let certificate_error = rejection::find_certificate_error(&error);
+            certificate_error.map_or(AttemptError::Tls, |_| AttemptError::Certificate)
+        })?;
         Ok(OutboundStream::new(Either::Right(stream), permit))
     }
 
@@ -133,14 +131,6 @@ impl Connector {
             }
         }
         Err(AttemptError::Refused)
-    }
-}
-
-fn classify_handshake(error: &(dyn Error + 'static)) -> AttemptError {
-    if rejection::find_certificate_error(error).is_some() {
-        AttemptError::Certificate
-    } else {
-        AttemptError::Tls
     }
 }
 
