@@ -90,9 +90,9 @@ impl Delivery {
             address_policy: addresses.clone(),
             sealing_key: sealing_key.clone(),
             vapid_keys: Arc::clone(&keys),
-            clock: Arc::clone(&clock),
+            clock,
         };
-        let worker = Arc::new(Worker::new(store.clone(), sender, clock));
+        let worker = Arc::new(Worker::new(store.clone(), sender));
         let backlog = Backlog::new(max_waiting);
         let stored_targets = Semaphore::new(2 * MAX_TARGETS);
         let delivery =

@@ -15,7 +15,6 @@ use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::push::answer::{DeliveryOutcome, Verdict, is_denied_for_long};
 use belfry_core::push::lane::{Answer, Lane};
 use belfry_core::push::lane_slots::LaneSlots;
-use belfry_runtime::clock::Clock;
 use belfry_runtime::{log_throttled, random};
 use belfry_store::{
     AttemptRecord, ClaimedDelivery, DueLane, Receiver, ReceiverResult, Store, StoreError,
@@ -54,7 +53,6 @@ const MAX_CLAIM_DURATION: Duration = Duration::from_secs(15);
 pub struct Worker {
     store: Store,
     sender: Sender,
-    clock: Arc<dyn Clock>,
     active: Mutex<ActiveLanes>,
     in_flight: AtomicUsize,
     /// True if lanes wait for a slot.
@@ -95,20 +93,17 @@ struct FinishedAttempt {
 }
 
 impl Worker {
-    pub fn new(store: Store, sender: Sender, clock: Arc<dyn Clock>) -> Self {
-        let (active, in_flight, has_waiting_lanes, wake, stop, stopped, metrics) =
-            Default::default();
+    pub fn new(store: Store, sender: Sender) -> Self {
         Self {
             store,
             sender,
-            clock,
-            active,
-            in_flight,
-            has_waiting_lanes,
-            wake,
-            stop,
-            stopped,
-            metrics,
+            active: Mutex::default(),
+            in_flight: AtomicUsize::default(),
+            has_waiting_lanes: AtomicBool::default(),
+            wake: Notify::default(),
+            stop: CancellationToken::default(),
+            stopped: CancellationToken::default(),
+            metrics: DeliveryMetrics::default(),
         }
     }
 
@@ -175,7 +170,7 @@ impl Worker {
             self.has_waiting_lanes.store(true, Ordering::Relaxed);
             return Ok(());
         }
-        let now = self.clock.now();
+        let now = self.now();
         let mut due_lanes = self.store.due_lanes(true, MAX_DUE_LANES, now).await?;
         due_lanes.extend(self.store.due_lanes(false, MAX_DUE_LANES, now).await?);
         let accepted: Vec<String> =
@@ -221,7 +216,7 @@ impl Worker {
         };
         run.send_due_messages().await;
         let record = run.lane.record();
-        if let Err(error) = self.store.rest_lane(origin, &record, self.clock.now()).await {
+        if let Err(error) = self.store.rest_lane(origin, &record, self.now()).await {
             wait_after_failure(&error).await;
         }
         // A lookup cannot be cancelled, so it occupies the slot of its lane until it ends.
@@ -232,7 +227,7 @@ impl Worker {
 
     /// Deletes a receiver that its push service or gateway no longer accepts.
     async fn remove_receiver(&self, attempt: &FinishedAttempt) -> Result<(), StoreError> {
-        let now = self.clock.now();
+        let now = self.now();
         let event = NewAuditEvent {
             detail: attempt.record.error.as_ref().map(ToString::to_string),
             ..NewAuditEvent::for_server(now, AuditKind::ReceiverRemove)
@@ -249,6 +244,10 @@ impl Worker {
         let free = SHARED_IN_FLIGHT.saturating_sub(self.in_flight.load(Ordering::Relaxed));
         let share = (free / 2).max(usize::from(in_flight == 0));
         lane.max_in_flight().saturating_sub(in_flight).min(share)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.sender.clock.now()
     }
 
     fn active(&self) -> MutexGuard<'_, ActiveLanes> {
@@ -337,8 +336,8 @@ impl LaneRun<'_> {
     /// Claims at most `limit` deliveries. Releases them if the database took so long that the lease
     /// could end too early.
     async fn claim(&self, limit: usize) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        let Worker { store, clock, .. } = &**self.worker;
-        self.worker.active().accepted.remove(self.origin);
+        let worker = self.worker;
+        worker.active().accepted.remove(self.origin);
         if limit == 0 {
             return Ok(Vec::new());
         }
@@ -346,11 +345,12 @@ impl LaneRun<'_> {
         let start = Instant::now();
         let max_unproven =
             self.lane.max_unproven_in_flight().saturating_sub(self.unproven_in_flight);
-        let deliveries = store
-            .claim_deliveries(self.origin, &claim, limit, max_unproven.min(limit), clock.now())
+        let deliveries = worker
+            .store
+            .claim_deliveries(self.origin, &claim, limit, max_unproven.min(limit), worker.now())
             .await?;
         if start.elapsed() > MAX_CLAIM_DURATION {
-            store.release_claim(&claim, clock.now()).await?;
+            worker.store.release_claim(&claim, worker.now()).await?;
             return Ok(Vec::new());
         }
         Ok(deliveries)
@@ -358,19 +358,17 @@ impl LaneRun<'_> {
 
     /// Derives the result of an attempt, and whether its receiver or the lane pauses.
     fn add(&mut self, delivery: ClaimedDelivery, attempt: Attempt, in_flight: usize) {
-        let Worker { metrics, clock, .. } = &**self.worker;
-        let now = clock.now();
+        let metrics = &self.worker.metrics;
+        let now = self.worker.now();
         let receiver = &delivery.receiver;
         self.unproven_in_flight -= usize::from(!receiver.is_proven);
         let verdict = attempt.verdict;
-        let duration = i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX);
         let answer = Answer {
             verdict,
             account_id: receiver.account_id,
             receiver_is_proven: receiver.is_proven,
             receiver_failures: receiver.failures,
-            started_at: Timestamp::from_millisecond(now.as_millisecond().saturating_sub(duration))
-                .unwrap_or(Timestamp::MIN),
+            started_at: now.checked_sub(attempt.duration).unwrap_or(Timestamp::MIN),
             duration: attempt.duration,
             retry_after: attempt.retry_after,
             is_http1: attempt.is_http1,
@@ -378,35 +376,24 @@ impl LaneRun<'_> {
             jitter: u64::from_be_bytes(random::bytes()),
         };
         let pause = self.lane.add(&answer, now);
-        let outcome = match verdict {
-            Verdict::Delivered => {
-                metrics.delivered.inc();
-                metrics.durations.observe_duration(
-                    now.duration_since(delivery.created_at).try_into().unwrap_or_default(),
-                );
-                Some(DeliveryOutcome::Delivered)
-            }
-            Verdict::ReceiverGone => {
-                metrics.receiver_gone.inc();
-                Some(DeliveryOutcome::Removed)
-            }
+        let (counter, outcome) = match verdict {
+            Verdict::Delivered => (&metrics.delivered, Some(DeliveryOutcome::Delivered)),
+            Verdict::ReceiverGone => (&metrics.receiver_gone, Some(DeliveryOutcome::Removed)),
             Verdict::Rejected | Verdict::Dropped => {
-                metrics.dropped.inc();
-                Some(DeliveryOutcome::Dropped)
+                (&metrics.dropped, Some(DeliveryOutcome::Dropped))
             }
-            Verdict::Denied => {
-                metrics.denied.inc();
-                None
-            }
+            Verdict::Denied => (&metrics.denied, None),
             Verdict::Throttled
             | Verdict::Retry
             | Verdict::NoResponse
             | Verdict::OriginUnavailable
-            | Verdict::Refused => {
-                metrics.retried.inc();
-                None
-            }
+            | Verdict::Refused => (&metrics.retried, None),
         };
+        counter.inc();
+        if verdict == Verdict::Delivered {
+            let duration = now.duration_since(delivery.created_at);
+            metrics.durations.observe_duration(duration.try_into().unwrap_or_default());
+        }
         let receiver = match (verdict, pause) {
             (Verdict::Delivered, _) => ReceiverResult::Success,
             (_, Some(pause)) => ReceiverResult::Failure {
@@ -435,8 +422,8 @@ impl LaneRun<'_> {
         if self.unstored.is_empty() {
             return Ok(());
         }
-        let Worker { store, clock, .. } = &**self.worker;
-        let now = clock.now();
+        let store = &self.worker.store;
+        let now = self.worker.now();
         let origin = self.origin;
         let records: Vec<AttemptRecord> =
             self.unstored.iter().map(|attempt| attempt.record.clone()).collect();
