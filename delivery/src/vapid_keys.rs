@@ -49,24 +49,13 @@ impl VapidKeys {
         contact: &str,
         now: Timestamp,
     ) -> Result<Self, LoadKeysError> {
-        // The second iteration reads the key that this or another node has just added.
-        for _ in 0..2 {
-            let rows = store.signing_keys(KeyPurpose::VAPID).await?;
-            let is_empty = rows.is_empty();
-            if let Some(opened) = SigningKeys::open(rows, KeyPurpose::VAPID, sealing_key) {
-                return Ok(Self {
-                    contact: contact.to_owned(),
-                    opened: RwLock::new(opened),
-                    tokens: Mutex::default(),
-                });
-            }
-            if !is_empty {
-                break;
-            }
+        if store.signing_keys(KeyPurpose::VAPID).await?.is_empty() {
             let events = NewAuditEvent::for_server(now, AuditKind::VapidKeyAdd).into();
             store.create_signing_key(&events, KeyPurpose::VAPID, sealing_key, None, now).await?;
         }
-        Err(LoadKeysError::SealedElsewhere)
+        // Another node may have added the first key instead.
+        let opened = RwLock::new(open_keys(store, sealing_key).await?);
+        Ok(Self { contact: contact.to_owned(), opened, tokens: Mutex::default() })
     }
 
     /// Loads the keys again, to find those that other nodes have added. If the newest one was
@@ -76,9 +65,7 @@ impl VapidKeys {
         store: &Store,
         sealing_key: &SealingKey,
     ) -> Result<(), LoadKeysError> {
-        let rows = store.signing_keys(KeyPurpose::VAPID).await?;
-        let opened = SigningKeys::open(rows, KeyPurpose::VAPID, sealing_key)
-            .ok_or(LoadKeysError::SealedElsewhere)?;
+        let opened = open_keys(store, sealing_key).await?;
         *self.opened.write().unwrap_or_else(PoisonError::into_inner) = opened;
         Ok(())
     }
@@ -129,6 +116,11 @@ impl VapidKeys {
     fn read(&self) -> RwLockReadGuard<'_, SigningKeys> {
         self.opened.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn open_keys(store: &Store, sealing_key: &SealingKey) -> Result<SigningKeys, LoadKeysError> {
+    let rows = store.signing_keys(KeyPurpose::VAPID).await?;
+    SigningKeys::open(rows, KeyPurpose::VAPID, sealing_key).ok_or(LoadKeysError::SealedElsewhere)
 }
 
 #[cfg(test)]
