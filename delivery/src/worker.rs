@@ -425,15 +425,14 @@ impl LaneRun<'_> {
         let store = &self.worker.store;
         let now = self.worker.now();
         let origin = self.origin;
-        let records: Vec<AttemptRecord> =
-            self.unstored.iter().map(|attempt| attempt.record.clone()).collect();
+        let records = self.unstored.iter().map(|attempt| &attempt.record);
         let failures = self.lane.record().failures;
         if let Some(until) = self.lane.paused_until() {
             // Before the results, after which other nodes can claim the receivers.
             let until = round_up(until, Duration::ZERO);
             store.pause_lane(origin, until, failures).await?;
             if failures == LOGGED_FAILURES && failures > self.earlier_failures {
-                let mut errors = records.iter().filter_map(|record| record.error.as_ref());
+                let mut errors = records.clone().filter_map(|record| record.error.as_ref());
                 let error = errors.next_back().map(ToString::to_string);
                 log_throttled!(warn, "push service does not respond, pausing", origin, %until, error);
             }
@@ -441,7 +440,7 @@ impl LaneRun<'_> {
             log_throttled!(info, "push service responds again", origin);
         }
         self.earlier_failures = failures;
-        store.record_attempts(&records, now).await?;
+        store.record_attempts(records, now).await?;
         for attempt in &self.unstored {
             if self.is_gone(attempt, now) {
                 self.worker.remove_receiver(attempt).await?;

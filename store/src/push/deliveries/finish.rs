@@ -41,11 +41,11 @@ impl Store {
     /// deliveries are deleted.
     pub async fn record_attempts(
         &self,
-        attempts: &[AttemptRecord],
+        attempts: impl IntoIterator<Item = &AttemptRecord>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         // In the order in which a claim locks receivers, to avoid deadlocks.
-        let mut sorted_attempts: Vec<&AttemptRecord> = attempts.iter().collect();
+        let mut sorted_attempts: Vec<&AttemptRecord> = attempts.into_iter().collect();
         sorted_attempts.sort_by_key(|attempt| (attempt.key.account_id, attempt.key.receiver_id));
         let mut change = Change::unaudited([]);
         for attempt in &sorted_attempts {
@@ -56,7 +56,7 @@ impl Store {
             change = change.and(receiver_statement(attempt, now));
         }
         let messages: BTreeSet<&str> =
-            attempts.iter().map(|attempt| attempt.key.message_id.as_str()).collect();
+            sorted_attempts.iter().map(|attempt| attempt.key.message_id.as_str()).collect();
         for id in messages {
             change = change.and(sql!(
                 r"
