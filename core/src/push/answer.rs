@@ -6,7 +6,7 @@ use jiff::fmt::rfc2822::DateTimeParser;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::receiver::{Protocol, PusherKind, ReceiverDocument};
+use super::receiver::{Protocol, Pusher, PusherKind, ReceiverDocument};
 use crate::json;
 use crate::wire_enum::wire_enum;
 
@@ -66,14 +66,14 @@ wire_enum! {
 
 impl Verdict {
     pub fn new(receiver: &ReceiverDocument, status: u16, body: &[u8]) -> Self {
-        match (Self::from_status(receiver.protocol(), status), receiver) {
-            (Self::Delivered, ReceiverDocument::Pusher(pusher))
-                if pusher.kind == PusherKind::Http
-                    && rejected_keys(body).contains(&pusher.pushkey) =>
-            {
-                Self::ReceiverGone
-            }
-            (verdict, _) => verdict,
+        let verdict = Self::from_status(receiver.protocol(), status);
+        let is_rejected = |pusher: &Pusher| {
+            pusher.kind == PusherKind::Http && rejected_keys(body).contains(&pusher.pushkey)
+        };
+        if verdict == Self::Delivered && receiver.as_pusher().is_some_and(is_rejected) {
+            Self::ReceiverGone
+        } else {
+            verdict
         }
     }
 

@@ -164,29 +164,28 @@ impl ReceiverDocument {
         has_same_key && self.protocol() == other.protocol() && self.endpoint() == other.endpoint()
     }
 
+    pub fn as_pusher(&self) -> Option<&Pusher> {
+        match self {
+            Self::Subscription(_) => None,
+            Self::Pusher(pusher) => Some(pusher),
+        }
+    }
+
     /// Returns a pusher's app name, or its app id if the name is blank; `None` for a subscription,
     /// whose app is that of its token.
     pub fn app_name(&self) -> Option<&str> {
-        match self {
-            Self::Subscription(_) => None,
-            Self::Pusher(pusher) => non_blank(&pusher.app_display_name).or(Some(&pusher.app_id)),
-        }
+        let pusher = self.as_pusher()?;
+        non_blank(&pusher.app_display_name).or(Some(&pusher.app_id))
     }
 
     /// Returns the device's name, which only pushers have.
     pub fn device_name(&self) -> Option<&str> {
-        match self {
-            Self::Subscription(_) => None,
-            Self::Pusher(pusher) => non_blank(&pusher.device_display_name),
-        }
+        non_blank(&self.as_pusher()?.device_display_name)
     }
 
     /// Returns false if the client has disabled the receiver.
     pub fn is_enabled(&self) -> bool {
-        match self {
-            Self::Subscription(_) => true,
-            Self::Pusher(pusher) => pusher.enabled,
-        }
+        self.as_pusher().is_none_or(|pusher| pusher.enabled)
     }
 
     /// Returns the URL to which messages are sent.

@@ -1,6 +1,5 @@
 //! `belfry push list`
 
-use belfry_core::push::receiver::ReceiverDocument;
 use belfry_store::{ListedReceiver, Receiver};
 use clap::Args;
 use serde_json::{Value, json};
@@ -89,8 +88,5 @@ pub(super) fn format_app(row: &ListedReceiver) -> String {
 }
 
 fn profile_tag(row: &ListedReceiver) -> Option<&str> {
-    match &row.receiver.document {
-        ReceiverDocument::Pusher(pusher) => pusher.profile_tag.as_deref(),
-        ReceiverDocument::Subscription(_) => None,
-    }
+    row.receiver.document.as_pusher()?.profile_tag.as_deref()
 }

@@ -78,10 +78,8 @@ pub(crate) async fn set_pusher(
         delivery.as_ref().map(|delivery| delivery.addresses.clone()).unwrap_or_default();
     let receivers = store.receivers(requester.account_id, requester.now).await?;
     let find_receiver = |app_id: &str, pushkey: &str| {
-        receivers.iter().find(|receiver| {
-            as_pusher(receiver)
-                .is_some_and(|pusher| pusher.app_id == app_id && pusher.pushkey == pushkey)
-        })
+        let is_found = |pusher: &Pusher| pusher.app_id == app_id && pusher.pushkey == pushkey;
+        receivers.iter().find(|receiver| receiver.document.as_pusher().is_some_and(is_found))
     };
     match PusherRequest::parse(&body, &addresses)? {
         PusherRequest::Delete { app_id, pushkey } => {
@@ -98,13 +96,6 @@ pub(crate) async fn set_pusher(
             let existing = find_receiver(&pusher.pusher.app_id, &pusher.pusher.pushkey);
             add_pusher(&store, &guard, &requester, delivery?, *pusher, existing).await
         }
-    }
-}
-
-fn as_pusher(receiver: &Receiver) -> Option<&Pusher> {
-    match &receiver.document {
-        ReceiverDocument::Pusher(pusher) => Some(pusher),
-        ReceiverDocument::Subscription(_) => None,
     }
 }
 
@@ -187,9 +178,9 @@ pub(crate) async fn acknowledge_pusher(
     let request = ActivationRequest::parse(&body)?;
     let Requester { account_id, now, .. } = requester;
     let receivers = store.receivers(account_id, now).await?;
-    let pushers = receivers
-        .iter()
-        .filter_map(|receiver| Some((receiver.id, as_pusher(receiver)?, receiver.pending_ack)));
+    let pushers = receivers.iter().filter_map(|Receiver { id, document, pending_ack, .. }| {
+        Some((*id, document.as_pusher()?, *pending_ack))
+    });
     let (id, pusher) = request.find_pusher(pushers, now)?;
     match store.activate_receiver(account_id, id, request.digest()).await? {
         WriteOutcome::Written => take_push_key(&store, &audit, account_id, pusher).await?,
