@@ -30,19 +30,19 @@ pub(super) const MEMBERS_ADDED_TOGETHER: usize = 50;
 /// Members that are evaluated together.
 #[derive(Default)]
 pub(super) struct Batch {
-    members: Vec<BatchMember>,
+    members: Vec<BatchMember<MemberRules>>,
     /// The size of the members' rules, in bytes.
     bytes: usize,
     members_with_pushers: usize,
 }
 
-struct BatchMember {
-    position: usize,
-    account_id: i64,
+pub(super) struct BatchMember<R> {
+    pub(super) position: usize,
+    pub(super) account_id: i64,
     /// `None` if the request names the member by this user id.
     user_id: Option<Box<str>>,
-    rules: MemberRules,
-    pushers: Vec<ActivePusher>,
+    pub(super) rules: R,
+    pub(super) pushers: Vec<ActivePusher>,
 }
 
 enum MemberRules {
@@ -51,14 +51,8 @@ enum MemberRules {
     Loaded(RulesetsSnapshot),
 }
 
-pub(super) struct CompiledMember {
-    pub(super) position: usize,
-    pub(super) account_id: i64,
-    user_id: Option<Box<str>>,
-    /// `None` for a user without documents.
-    pub(super) rules: Option<Arc<IndexedRules>>,
-    pub(super) pushers: Vec<ActivePusher>,
-}
+/// A member with its rules; `None` for a user without documents.
+pub(super) type CompiledMember = BatchMember<Option<Arc<IndexedRules>>>;
 
 pub(super) struct ActivePusher {
     pub(super) receiver_id: i64,
@@ -173,14 +167,14 @@ impl Batch {
 
     /// Compiles and caches the rules that are not cached.
     pub(super) fn compile(self, cache: &RuleIndexCache) -> Vec<CompiledMember> {
-        let compile_member =
-            |BatchMember { position, account_id, user_id, rules, pushers }: BatchMember| {
-                let rules = match rules {
-                    MemberRules::Cached(rules) => rules,
-                    MemberRules::Loaded(snapshot) => cache.insert(account_id, &snapshot),
-                };
-                CompiledMember { position, account_id, user_id, rules: rules.rules, pushers }
+        let compile_member = |member: BatchMember<MemberRules>| {
+            let BatchMember { position, account_id, user_id, rules, pushers } = member;
+            let CachedRules { rules, .. } = match rules {
+                MemberRules::Cached(rules) => rules,
+                MemberRules::Loaded(snapshot) => cache.insert(account_id, &snapshot),
             };
+            BatchMember { position, account_id, user_id, rules, pushers }
+        };
         self.members.into_iter().map(compile_member).collect()
     }
 }
