@@ -40,7 +40,6 @@ pub struct ClaimedDelivery {
     pub created_at: Timestamp,
     /// Time after which it is not sent.
     pub expires_at: Timestamp,
-    pub attempts: i64,
     /// The content of the message, sealed.
     pub content: String,
     pub receiver: Receiver,
@@ -49,18 +48,14 @@ pub struct ClaimedDelivery {
 impl FromRow for ClaimedDelivery {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let (id, claim, message_id): (String, _, _) = (row.take()?, row.take()?, row.take()?);
-        let details = row.take()?;
-        let topic = row.take()?;
         let created_second = row.take()?;
-        let expires_at = row.take()?;
-        let attempts = row.take()?;
         let created_at = id_time(&id).unwrap_or(created_second);
-        let content = row.take()?;
+        let (details, topic, expires_at, content) =
+            (row.take()?, row.take()?, row.take()?, row.take()?);
         let receiver = Receiver::take_from(&mut row)?;
-        let account_id = receiver.account_id;
-        let receiver_id = receiver.id;
+        let Receiver { account_id, id: receiver_id, .. } = receiver;
         let key = DeliveryKey { id, claim, account_id, receiver_id, message_id };
-        Ok(Self { key, details, topic, created_at, expires_at, attempts, content, receiver })
+        Ok(Self { key, details, topic, created_at, expires_at, content, receiver })
     }
 }
 
@@ -181,8 +176,8 @@ impl Store {
 fn next_deliveries_statement(claim: &str) -> Statement {
     sql!(
         r"
-            select d.id, r.claim, d.message_id, d.details, d.topic, d.created_at,
-                d.expires_at, d.attempts, m.content, {receiver_columns}
+            select d.id, r.claim, d.message_id, d.created_at, d.details, d.topic, d.expires_at,
+                m.content, {receiver_columns}
             from receivers r
             join deliveries d on d.id = (
                 select n.id
