@@ -52,7 +52,7 @@ impl App {
         scopes.check_device()?;
         match self.details.scopes.first_not_covered(&scopes) {
             Some(_) if is_default => {
-                Err(OAuthError::UnregisteredDefaultScope(policy.default_scope))
+                Err(OAuthError::UnregisteredDefaultScope(policy.default_scope.as_str()))
             }
             Some(name) => Err(OAuthError::UnregisteredScope(name.into())),
             None => Ok(scopes),

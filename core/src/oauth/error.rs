@@ -4,7 +4,6 @@ use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
-use super::scope::Scope;
 
 /// Maximum length of a scope name in an error. All known names are shorter.
 const MAX_SCOPE_NAME_BYTES: usize = 64;
@@ -55,7 +54,7 @@ pub enum OAuthError {
     #[error("The client did not register the scope {0}.")]
     UnregisteredScope(TruncatedScopeName),
     #[error("No scope was sent, so {0} was assumed, which the client did not register.")]
-    UnregisteredDefaultScope(Scope),
+    UnregisteredDefaultScope(&'static str),
     /// The scope was requested from a user who is not an admin, or for an app token.
     #[error("Only an admin can grant the scope {0}.")]
     AdminScopeDenied(TruncatedScopeName),
@@ -157,7 +156,7 @@ mod tests {
             (OAuthError::MalformedScope, "invalid_scope"),
             (OAuthError::UnknownScope(scope()), "invalid_scope"),
             (OAuthError::UnregisteredScope(scope()), "invalid_scope"),
-            (OAuthError::UnregisteredDefaultScope(Scope::Read), "invalid_scope"),
+            (OAuthError::UnregisteredDefaultScope("read"), "invalid_scope"),
             (OAuthError::AdminScopeDenied(scope()), "invalid_scope"),
             (OAuthError::InvalidChallengeMethod, "invalid_request"),
             (OAuthError::InvalidChallenge, "invalid_request"),

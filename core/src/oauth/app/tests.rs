@@ -289,12 +289,12 @@ fn only_registered_scopes_can_be_requested() {
         (
             "write push",
             None,
-            Err(OAuthError::UnregisteredDefaultScope(crate::oauth::scope::Scope::Read)),
+            Err(OAuthError::UnregisteredDefaultScope("read")),
         ),
         (
             "write push",
             Some(""),
-            Err(OAuthError::UnregisteredDefaultScope(crate::oauth::scope::Scope::Read)),
+            Err(OAuthError::UnregisteredDefaultScope("read")),
         ),
         ("write push", Some("read"), unregistered_scope("read")),
         ("read", Some("read nope"), Err(OAuthError::UnknownScope("nope".into()))),

@@ -91,15 +91,7 @@ impl Store {
                 set claim = $claim,
                     lease_until = unixepoch() + $lease,
                     due_at = $now + $lease,
-                    in_flight = (
-                        select n.id
-                        from deliveries n
-                        where n.account_id = receivers.account_id
-                          and n.receiver_id = receivers.id
-                          and n.finished_at is null
-                        order by n.attempts, n.id
-                        limit 1
-                    )
+                    in_flight = null
                 from (
                     select due.account_id, due.id
                     from (
@@ -150,9 +142,26 @@ impl Store {
             ",
             [claim]
         );
+        // Only now, because the deliveries that would have been the next ones may have ended.
+        let mark = sql!(
+            r"
+                update receivers
+                set in_flight = (
+                    select n.id
+                    from deliveries n
+                    where n.account_id = receivers.account_id
+                      and n.receiver_id = receivers.id
+                      and n.finished_at is null
+                    order by n.attempts, n.id
+                    limit 1
+                )
+                where claim = $claim
+            ",
+            [claim]
+        );
         let select = next_deliveries_statement(claim);
-        let statements = [lock, update, remove, expire, release_empty, select];
-        let [.., claimed_rows]: [_; 6] = self.write_rows(Change::unaudited(statements)).await?;
+        let statements = [lock, update, remove, expire, release_empty, mark, select];
+        let [.., claimed_rows]: [_; 7] = self.write_rows(Change::unaudited(statements)).await?;
         Ok(read_known_rows(claimed_rows))
     }
 
@@ -179,15 +188,7 @@ fn next_deliveries_statement(claim: &str) -> Statement {
             select d.id, r.claim, d.message_id, d.created_at, d.details, d.topic, d.expires_at,
                 m.content, {receiver_columns}
             from receivers r
-            join deliveries d on d.id = (
-                select n.id
-                from deliveries n
-                where n.account_id = r.account_id
-                  and n.receiver_id = r.id
-                  and n.finished_at is null
-                order by n.attempts, n.id
-                limit 1
-            )
+            join deliveries d on d.id = r.in_flight
             join messages m on m.id = d.message_id
             where r.claim = $claim
         ",

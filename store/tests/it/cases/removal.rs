@@ -98,6 +98,9 @@ pub(crate) async fn a_delivery_in_flight_is_neither_replaced_nor_withdrawn(store
         ..in_topic(5, event_id, "t")
     };
     let all_of_room = ReadMessages::Room { room_id: "!r".to_owned(), up_to_ms: u64::MAX };
+    // It expires before the first attempt.
+    let expired = NewDelivery { expires_at: timestamp(NOW + 5), ..in_topic(5, "$0", "u") };
+    enqueue(&store, &[expired]).await;
     enqueue(&store, &[in_both("$1")]).await;
     // Also during a second attempt, before which the newer ones would be sent.
     for attempt in ["first", "second"] {
@@ -115,7 +118,7 @@ pub(crate) async fn a_delivery_in_flight_is_neither_replaced_nor_withdrawn(store
         store.record_attempts(&[result], timestamp(NOW + 10)).await.unwrap();
     }
     let log = store.delivery_log(7, None, 100).await.unwrap();
-    let first = log.last().unwrap();
+    let first = log.iter().find(|delivery| delivery.event_id == "$1").unwrap();
     assert_eq!((first.outcome, first.attempts), (Some(DeliveryOutcome::Delivered), 2));
     assert_eq!(waiting_count(&store).await, 0);
 }
