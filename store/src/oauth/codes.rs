@@ -272,18 +272,26 @@ impl Store {
         );
         let select =
             sql!("select token, account_id, app_id from codes where lookup = $code", [code]);
-        let mut change =
-            Change::new(events, [redeem, insert, select], token_event_source(token.lookup_key))
-                .with_grouping(Grouping::Code(code));
-        if let Some((account, device_id)) = family.flatten() {
-            let revoke = revoke_device_statement(account, None, device_id, token.lookup_key, now);
-            // In a transaction of its own, because it locks rows of other codes' tokens.
-            change = change
-                .and(revoke)
-                .invalidating(Invalidation::Account(account))
-                .with_grouping(Grouping::Alone);
-        }
-        let code_rows = self.write(change).await?.into_iter().nth(2).unwrap_or_default();
+        let event_source = token_event_source(token.lookup_key);
+        let (change, select_index) = match family.flatten() {
+            None => {
+                let change = Change::new(events, [redeem, insert, select], event_source)
+                    .with_grouping(Grouping::Code(code));
+                (change, 2)
+            }
+            // In a transaction of its own, because it locks rows of other codes' tokens. The account
+            // is locked, because concurrent sign-ins of a device would not find each other's tokens.
+            Some((account, device_id)) => {
+                let statements = [lock_account_statement(account), redeem, insert, select];
+                let revoke =
+                    revoke_device_statement(account, None, device_id, token.lookup_key, now);
+                let change = Change::new(events, statements, event_source)
+                    .and(revoke)
+                    .invalidating(Invalidation::Account(account));
+                (change, 3)
+            }
+        };
+        let code_rows = self.write(change).await?.into_iter().nth(select_index).unwrap_or_default();
         let Some(code_row) = code_rows.into_iter().next() else {
             return Err(RedeemError::NotRedeemable);
         };
