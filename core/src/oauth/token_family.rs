@@ -56,7 +56,7 @@ impl TokenFamily {
             // The database is older than the token, after a restore or a failover.
             if generation >= self.newest {
                 generation.checked_add(1)
-            } else if generation < self.base || generation > self.base {
+            } else if generation != self.base {
                 None
             } else if now.as_second().saturating_sub(self.issued_at.as_second()) <= REPEAT_SECONDS {
                 return Refresh::Repeat;
