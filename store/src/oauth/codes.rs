@@ -51,6 +51,25 @@ pub enum RedeemError {
     Store(#[from] StoreError),
 }
 
+/// The result of a redemption.
+#[derive(Clone, Copy)]
+enum Redemption<'a> {
+    Token,
+    Family,
+    /// The family of a device of an account, whose earlier tokens are revoked.
+    DeviceFamily {
+        account: i64,
+        device_id: &'a str,
+    },
+}
+
+impl Redemption<'_> {
+    /// Returns the first generation, if it is a family.
+    fn generation(self) -> Option<i64> {
+        (!matches!(self, Self::Token)).then_some(0)
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BindingJson {
@@ -196,7 +215,7 @@ impl Store {
         now: Timestamp,
         expires_at: Option<Timestamp>,
     ) -> Result<(), RedeemError> {
-        self.redeem(events, code, token, now, expires_at, None).await
+        self.redeem(events, code, token, now, expires_at, Redemption::Token).await
     }
 
     /// Redeems a code for a token family, like [`Store::redeem_code`]. Earlier tokens of the same
@@ -210,12 +229,14 @@ impl Store {
         grant: &CodeGrant,
     ) -> Result<(), RedeemError> {
         let TokenFamily { issued_at, .. } = family;
-        let device = grant.scopes.device_id().map(|device_id| (grant.account_id, device_id));
+        let redemption = match grant.scopes.device_id() {
+            None => Redemption::Family,
+            Some(device_id) => Redemption::DeviceFamily { account: grant.account_id, device_id },
+        };
         let expires_at = Some(family.ends_at());
-        self.redeem(events, code, family_key, issued_at, expires_at, Some(device)).await
+        self.redeem(events, code, family_key, issued_at, expires_at, redemption).await
     }
 
-    /// Redeems a code. A family is given by the account and the id of its device, if it has one.
     async fn redeem(
         &self,
         events: &NewAuditEvents,
@@ -223,7 +244,7 @@ impl Store {
         token: HashedSecret,
         now: Timestamp,
         expires_at: Option<Timestamp>,
-        family: Option<Option<(i64, &str)>>,
+        redemption: Redemption<'_>,
     ) -> Result<(), RedeemError> {
         let redeem = sql!(
             r"
@@ -266,22 +287,22 @@ impl Store {
                 lookup = token.lookup_key,
                 digest = token.digest,
                 expires_at,
-                generation = family.map(|_| 0_i64),
-                issued_at = family.map(|_| now)
+                generation = redemption.generation(),
+                issued_at = redemption.generation().map(|_| now)
             ]
         );
         let select =
             sql!("select token, account_id, app_id from codes where lookup = $code", [code]);
         let event_source = token_event_source(token.lookup_key);
-        let (change, select_index) = match family.flatten() {
-            None => {
+        let (change, select_index) = match redemption {
+            Redemption::Token | Redemption::Family => {
                 let change = Change::new(events, [redeem, insert, select], event_source)
                     .with_grouping(Grouping::Code(code));
                 (change, 2)
             }
             // In a transaction of its own, because it locks rows of other codes' tokens. The account
             // is locked, because concurrent sign-ins of a device would not find each other's tokens.
-            Some((account, device_id)) => {
+            Redemption::DeviceFamily { account, device_id } => {
                 let statements = [lock_account_statement(account), redeem, insert, select];
                 let revoke =
                     revoke_device_statement(account, None, device_id, token.lookup_key, now);
