@@ -117,17 +117,35 @@ impl Store {
         mut app: App,
     ) -> Result<(), StoreError> {
         for id in random::id_candidates(now) {
-            if self.app_by_client_id(&app.client_id).await?.is_some() {
-                let renew = sql!(
-                    r"
-                        update apps
-                        set created_at = $now
-                        where client_id = $client_id
-                          and used_at is null
-                    ",
-                    [client_id = app.client_id.as_str(), now]
-                );
-                return self.write(Change::unaudited(renew)).await.map(drop);
+            // Not from the cache, because another node's sweep may have deleted the client.
+            let select = sql!(
+                r"
+                    select case when used_at is null then 0 else 1 end
+                    from apps
+                    where client_id = $client_id
+                ",
+                [client_id = app.client_id.as_str()]
+            );
+            match self.read_one(select).await? {
+                Some(1_i64) => return Ok(()),
+                Some(_) => {
+                    let renew = sql!(
+                        r"
+                            update apps
+                            set created_at = $now
+                            where client_id = $client_id
+                              and used_at is null
+                            returning id
+                        ",
+                        [client_id = app.client_id.as_str(), now]
+                    );
+                    if self.update(Change::unaudited(renew)).await? == WriteOutcome::Written {
+                        return Ok(());
+                    }
+                    // The client was authorized or deleted since it was read.
+                    continue;
+                }
+                None => {}
             }
             app.id = id;
             let secret = random::split_token(now).hashed_secret();
