@@ -12,6 +12,7 @@ pub(super) mod codes;
 pub(super) mod deletion;
 pub(super) mod deliveries;
 pub(super) mod excess;
+pub(super) mod families;
 pub(super) mod grants;
 pub(super) mod lanes;
 pub(super) mod last_use;

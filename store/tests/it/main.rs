@@ -8,6 +8,7 @@ mod crash;
 mod credentials;
 mod encoding;
 mod failover;
+mod family_nodes;
 mod files;
 mod foreign_push_rows;
 mod group_commit;
@@ -16,15 +17,16 @@ mod nodes;
 mod owners;
 mod plans;
 mod pooler;
+mod restored_families;
 mod restored_queue;
 mod stalled;
 mod tls;
 
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, claims, codes,
-    deletion, deliveries, excess, grants, lanes, last_use, overlapping_reads, push_retention,
-    receivers, removal, requests, retention, rule_writes, rulesets, sessions, signing_keys,
-    timed_rules, tokens, whole,
+    deletion, deliveries, excess, families, grants, lanes, last_use, overlapping_reads,
+    push_retention, receivers, removal, requests, retention, rule_writes, rulesets, sessions,
+    signing_keys, timed_rules, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -137,6 +139,23 @@ conformance! {
         a_sweep_deletes_a_grant_with_its_last_code_or_token,
         concurrent_codes_and_tokens_with_one_identity_share_a_grant,
         no_grant_renewed_during_a_sweep_is_lost,
+    }
+    families::{
+        a_code_is_redeemed_for_a_family_whose_tokens_are_computed,
+        only_access_tokens_computed_with_the_key_are_accepted,
+        access_tokens_of_the_base_and_of_the_newest_generation_are_accepted,
+        the_first_use_of_the_newest_access_token_is_stored,
+        a_refresh_decided_on_an_outdated_row_is_not_written,
+        only_one_of_several_concurrent_refreshes_with_one_token_is_written,
+        a_sign_in_replaces_earlier_tokens_of_its_device,
+        one_of_several_concurrent_sign_ins_of_a_device_remains,
+        devices_are_listed_renamed_and_deleted,
+        the_registration_of_a_known_client_renews_it_while_it_is_unused,
+        concurrent_registrations_of_one_client_add_it_once,
+        a_new_password_or_a_revocation_of_all_access_ends_families,
+        no_refresh_concurrent_with_a_revocation_survives_it,
+        a_family_ends_180_days_after_its_last_refresh_and_is_deleted_30_days_later,
+        a_lost_response_is_repeated_and_a_used_token_is_recognised,
     }
     audit::{
         an_event_is_stored_with_every_change,

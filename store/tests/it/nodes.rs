@@ -21,7 +21,7 @@ pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() 
 }
 
 /// Opens two nodes and waits until their caches are enabled; `None` if PostgreSQL is missing.
-async fn open_two_nodes() -> Option<(TestDatabase, Store, Store)> {
+pub(super) async fn open_two_nodes() -> Option<(TestDatabase, Store, Store)> {
     let database = TestDatabase::postgres().await?;
     let (node, other_node) = tokio::join!(database.open(), database.open());
     wait_until("both caches are enabled", async || {
