@@ -64,15 +64,15 @@ struct SharedState {
 }
 
 impl Cache {
-    /// Creates a cache of at most this many bytes: about two thirds for tokens, a quarter for
-    /// rulesets. With the default of 512 MiB, there is space for the tokens and rulesets of a
+    /// Creates a cache of at most this many bytes: about two thirds for tokens, almost a quarter
+    /// for rulesets. With the default of 512 MiB, there is space for the tokens and rulesets of a
     /// million users without user rules.
     pub(crate) fn new(max_bytes: usize, is_enabled: bool) -> Self {
         let is_enabled = AtomicBool::new(is_enabled);
         let shared = Arc::new(SharedState { is_enabled, subjects: SubjectSlots::default() });
         Self {
-            tokens: EpochCache::new(max_bytes / 32 * 21, 256, &shared),
-            rules: EpochCache::new(max_bytes / 4, 1024, &shared),
+            tokens: EpochCache::new(max_bytes / 64 * 43, 256, &shared),
+            rules: EpochCache::new(max_bytes / 64 * 15, 1024, &shared),
             apps_by_client_id: EpochCache::new(max_bytes / 32, 1024, &shared),
             apps_by_id: EpochCache::new(max_bytes / 32, 1024, &shared),
             accounts: EpochCache::new(max_bytes / 32, 1024, &shared),

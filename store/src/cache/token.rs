@@ -20,7 +20,8 @@ pub(crate) const PRECISION_SECONDS: i64 = 3600;
 pub struct StoredToken {
     token: Token,
     pub(crate) last_use: LastUse,
-    pub(crate) family: Option<CachedFamily>,
+    /// Boxed, because most tokens have none.
+    pub(crate) family: Option<Box<CachedFamily>>,
 }
 
 /// A token family, and whether the use of its newest access token is recorded.
@@ -62,8 +63,10 @@ impl StoredToken {
         last_used_at: Option<Timestamp>,
         family: Option<TokenFamily>,
     ) -> Self {
-        let family = family
-            .map(|state| CachedFamily { state, is_use_recorded: AtomicBool::new(state.is_used) });
+        let family = family.map(|state| {
+            let is_use_recorded = AtomicBool::new(state.is_used);
+            Box::new(CachedFamily { state, is_use_recorded })
+        });
         Self { token, last_use: LastUse::new(last_used_at), family }
     }
 
@@ -122,6 +125,8 @@ impl CacheValue<LookupKey> for (Sha256Digest, Arc<StoredToken>) {
 
     fn heap_bytes(&self, _: &LookupKey) -> usize {
         let name_bytes = self.1.account.as_ref().map_or(0, |account| account.name.len());
-        ARC_OVERHEAD + size_of::<StoredToken>() + name_bytes + self.1.scopes.heap_bytes()
+        let family_bytes = self.1.family.as_ref().map_or(0, |_| size_of::<CachedFamily>());
+        let row_bytes = ARC_OVERHEAD + size_of::<StoredToken>();
+        row_bytes + family_bytes + name_bytes + self.1.scopes.heap_bytes()
     }
 }
