@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use crate::Result;
 use crate::client::{Client, Request, Response, encode_form};
 
-const CALLBACK: &str = "https://app.example/callback";
-const SCOPES: &str = "read write push";
+pub(crate) const CALLBACK: &str = "https://app.example/callback";
+pub(crate) const SCOPES: &str = "read write push";
 
 #[derive(Debug, Clone)]
 pub(crate) struct App {
@@ -86,21 +86,13 @@ impl App {
     /// Requests a code and approves the request as this user. Returns the response to the approval,
     /// or to the first request if that does not show the consent page.
     pub(crate) fn authorize(&self, client: &Client, user: &User) -> Result<Response> {
-        let query = encode_form(&[
+        let parameters = [
             ("response_type", "code"),
             ("client_id", &self.id),
             ("redirect_uri", CALLBACK),
             ("scope", SCOPES),
-        ]);
-        let request = Request::get(format!("/oauth/authorize?{query}"));
-        let response = client.send(&request.with_header("cookie", &user.cookie))?;
-        if response.status != 200 {
-            return Ok(response);
-        }
-        let mut fields = parse_hidden_fields(&response.body, "/oauth/authorize")?;
-        fields.push(("decision", "allow"));
-        let decision_request = Request::form("/oauth/authorize", &fields);
-        client.send(&decision_request.with_header("cookie", &user.cookie))
+        ];
+        approve(client, user, "/oauth/authorize", &parameters)
     }
 
     pub(crate) fn extract_code(response: &Response) -> Option<String> {
@@ -108,6 +100,25 @@ impl App {
         form_urlencoded::parse(query.as_bytes())
             .find_map(|(name, value)| (name == "code").then(|| value.into_owned()))
     }
+}
+
+/// Sends an authorization request and approves it as this user. Returns the response to the
+/// approval, or to the request if that does not show the consent page.
+pub(crate) fn approve(
+    client: &Client,
+    user: &User,
+    path: &str,
+    parameters: &[(&str, &str)],
+) -> Result<Response> {
+    let request = Request::get(format!("{path}?{}", encode_form(parameters)));
+    let response = client.send(&request.with_header("cookie", &user.cookie))?;
+    if response.status != 200 {
+        return Ok(response);
+    }
+    let mut fields = parse_hidden_fields(&response.body, "/oauth/authorize")?;
+    fields.push(("decision", "allow"));
+    let decision_request = Request::form("/oauth/authorize", &fields);
+    client.send(&decision_request.with_header("cookie", &user.cookie))
 }
 
 fn parse_hidden_fields<'a>(page: &'a str, action: &str) -> Result<Vec<(&'a str, &'a str)>> {

@@ -1,6 +1,7 @@
 //! Scenarios that break a running Belfry, its engines or its connections, and then check that no
 //! acknowledged write was lost: written rules and issued tokens exist, revoked tokens are rejected,
-//! redeemed codes cannot be redeemed again, and accepted messages are delivered.
+//! redeemed codes cannot be redeemed again, refresh tokens remain valid until their sign-in ends, and
+//! accepted messages are delivered.
 //!
 //! `cargo xtask torture` runs many rounds of each scenario, and the server tests run a few rounds
 //! of most of them.
@@ -11,6 +12,7 @@ mod http2;
 mod load;
 mod node;
 mod outcome;
+mod public_client;
 mod push;
 mod push_gateway;
 mod scenarios;

@@ -1,5 +1,6 @@
 //! A client that records which of its writes were acknowledged.
 
+mod families;
 mod verify;
 mod write;
 
@@ -7,9 +8,11 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 
+use self::families::Family;
 use crate::app::{App, User};
 use crate::client::Client;
 use crate::outcome::Outcome;
+use crate::public_client::PublicClient;
 
 const RULES_PATH: &str = "/_matrix/client/v3/pushrules/global/content/";
 
@@ -28,6 +31,9 @@ pub(crate) struct Worker {
     /// Codes that were issued since the last check.
     new_codes: Vec<Code>,
     checked_tokens: Vec<Token>,
+    /// `None` if the worker does not sign in with one.
+    public_client: Option<PublicClient>,
+    families: Vec<Family>,
     pub(crate) outcome: Outcome,
 }
 
@@ -91,6 +97,8 @@ impl Worker {
             new_tokens: vec![],
             new_codes: vec![],
             checked_tokens: vec![],
+            public_client: None,
+            families: vec![],
             outcome: Outcome::default(),
         }
     }

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::client::Client;
 use crate::load::{Load, OnFailure};
 use crate::outcome::Run;
+use crate::public_client::PublicClient;
 use crate::worker::Worker;
 
 pub(crate) const WORKERS: usize = 64;
@@ -35,6 +36,12 @@ impl Workers {
             Ok(Worker::new(format!("w{number}"), client, app, user, run.rng.fork()))
         };
         (0..WORKERS).map(worker).collect::<Result<_>>().map(Self)
+    }
+
+    /// Registers a client without a secret, with which all workers sign in.
+    pub(crate) fn add_public_client(&mut self, node: SocketAddr) -> Result<()> {
+        let public_client = PublicClient::register(node)?;
+        self.0.iter_mut().try_for_each(|worker| worker.add_family(public_client.clone()))
     }
 
     /// Runs `control` while all clients write.

@@ -24,12 +24,16 @@ pub(crate) fn kill_on_sqlite(run: &mut Run) -> Result<()> {
 
 pub(crate) fn kill_on_postgres(run: &mut Run) -> Result<()> {
     let postgres = Postgres::start()?;
-    let node = Node::start_new(run, &["--limits", "off", "--database", &postgres.url()], "")?;
+    let arguments = ["--limits", "off", "--database", &postgres.url()];
+    let mut node = Node::new(run, &arguments, "secret_key_file = \"belfry.key\"\n")?;
+    node.run_command(&["key", "new", "belfry.key"])?;
+    node.start()?;
     kill_repeatedly(run, node)
 }
 
 fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
     let mut workers = Workers::set_up(run, &[node.address])?;
+    workers.add_public_client(node.address)?;
     while run.next_round().is_some() {
         let delay = Duration::from_millis(run.rng.u64(1..=MAX_LOAD_MS));
         workers.run_load(run, OnFailure::Stop, |load| {

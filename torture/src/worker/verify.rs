@@ -28,7 +28,8 @@ impl RuleState {
 impl Worker {
     /// Checks all writes since the last check, and one random earlier token.
     ///
-    /// This also redeems unused codes, and deletes rules whose last write was not acknowledged.
+    /// This also redeems unused codes, refreshes families, and deletes rules whose last write was
+    /// not acknowledged.
     pub(crate) fn verify(&mut self) -> Result<()> {
         self.verify_rules()?;
         for token in std::mem::take(&mut self.new_tokens) {
@@ -42,6 +43,9 @@ impl Worker {
         self.checked_tokens.drain(..excess);
         for code in std::mem::take(&mut self.new_codes) {
             self.verify_code(code)?;
+        }
+        if let Some(public_client) = self.public_client.clone() {
+            self.verify_families(&public_client)?;
         }
         if let Some(index) = choose_index(&mut self.rng, &self.checked_tokens, |_| true) {
             let Token { secret, state } = &self.checked_tokens[index];
@@ -136,7 +140,7 @@ impl Worker {
         Ok(())
     }
 
-    fn token_status(&self, token: &str) -> Result<u16> {
+    pub(super) fn token_status(&self, token: &str) -> Result<u16> {
         let request = Request::get("/api/v1/apps/verify_credentials").with_bearer(token);
         Ok(self.client.send_until_available(&request)?.status)
     }

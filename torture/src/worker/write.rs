@@ -38,6 +38,11 @@ impl Worker {
 
     fn send_random_write(&mut self, load: &Load) {
         let has_max_secrets = self.new_tokens.len() + self.new_codes.len() >= MAX_SECRETS;
+        if let Some(public_client) = self.public_client.clone()
+            && self.rng.u8(0..3) == 0
+        {
+            return self.write_family(load, &public_client);
+        }
         match self.rng.u8(0..10) {
             7 => self.revoke_token(load),
             5 | 6 if !has_max_secrets => self.issue_token(load),
@@ -49,14 +54,18 @@ impl Worker {
     }
 
     /// Sends a write and returns the response if it was acknowledged.
-    fn send_write(&mut self, load: &Load, request: &Request) -> Option<Response> {
+    pub(super) fn send_write(&mut self, load: &Load, request: &Request) -> Option<Response> {
         let result = self.client.send(request);
         self.record_write(load, result)
     }
 
     /// Counts a write as acknowledged or failed, and as a loss if the server rejected it. Returns
     /// the response if the write was acknowledged.
-    fn record_write(&mut self, load: &Load, result: Result<Response>) -> Option<Response> {
+    pub(super) fn record_write(
+        &mut self,
+        load: &Load,
+        result: Result<Response>,
+    ) -> Option<Response> {
         match result {
             Ok(response) if response.status < 400 => {
                 load.acknowledged_writes.fetch_add(1, Ordering::Relaxed);
