@@ -118,8 +118,9 @@ pub fn metadata_document(
     documentation_url: &str,
 ) -> Value {
     let scopes: Vec<_> = if policy.issues_families() {
-        // Agents request every scope that is listed.
-        policy.self_registered_scopes().map(Scope::as_str).collect()
+        // Agents request every scope that is listed. Matrix's is invalid without a device.
+        let scopes = policy.self_registered_scopes().filter(|scope| *scope != Scope::MatrixApi);
+        scopes.map(Scope::as_str).collect()
     } else {
         policy.scopes.iter().map(|scope| scope.as_str()).collect()
     };

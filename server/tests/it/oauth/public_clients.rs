@@ -384,6 +384,17 @@ async fn the_metadata_is_the_same_at_every_address() {
     assert_eq!(contract["issuer"], "https://ring.example/");
 }
 
+/// Agents do so, if nothing names the scopes that they need.
+#[tokio::test]
+async fn all_scopes_in_the_metadata_can_be_requested_together() {
+    let (service, client, mut browser) = start().await;
+    let http = service.anonymous_client();
+    let metadata = http.get("/.well-known/oauth-authorization-server/id").await.json();
+    let scopes: Vec<String> = serde_json::from_value(metadata["scopes_supported"].clone()).unwrap();
+    let scopes = scopes.join(" ");
+    assert_eq!(client.sign_in(&mut browser, "alice", &scopes).await.scope, scopes);
+}
+
 /// Clients sign their user out after a 4xx.
 #[tokio::test]
 async fn a_refresh_under_a_rate_limit_is_told_to_come_back() {
