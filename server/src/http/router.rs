@@ -66,6 +66,13 @@ const OAUTH: Area =
 /// OAuth endpoints that web apps call, from any origin.
 const OAUTH_CLIENT: Area = Area { cors: Cors::AnyOrigin, ..OAUTH };
 
+/// The metadata of the issuer for clients without a secret. No request counts: clients read it before
+/// a refresh, and some sign their user out after any error.
+const ID_METADATA: Area = Area { rate_limiting: RateLimiting::Exempt, ..WELL_KNOWN };
+
+/// The same metadata for Matrix clients.
+const MATRIX_METADATA: Area = Area { rate_limiting: RateLimiting::Exempt, ..MATRIX };
+
 /// OAuth endpoints for clients without a secret.
 const ID: Area = Area { reports_load_as_unavailable: true, ..OAUTH_CLIENT };
 
@@ -113,18 +120,13 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
     let plain = AreaRouter::new(DEFAULT_AREA)
         .route(&format!("{}{{name}}", paths::PROFILE), profile)
         .route(paths::NODEINFO, instance::nodeinfo_route(state));
-    let mut well_known = AreaRouter::new(WELL_KNOWN)
+    let well_known = AreaRouter::new(WELL_KNOWN)
         .route(paths::OPENAPI, openapi::openapi_route(state))
         .route(paths::METADATA, metadata::metadata_route(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links_route(state))
         // For password managers (<https://www.w3.org/TR/change-password-url/>).
         .route("/.well-known/change-password", get(async || Redirect::to(paths::ACCOUNT_SECURITY)))
         .not_found_under("/.well-known");
-    if state.store.has_family_key() {
-        for path in paths::ID_METADATA {
-            well_known = well_known.route(path, metadata::id_metadata_route(state));
-        }
-    }
     let api = AreaRouter::new(API)
         .route("/api/v1/instance", instance::v1_route(state))
         .route("/api/v2/instance", get(instance::v2))
@@ -145,10 +147,10 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
     area_routers.extend(oauth_area_routers());
     if state.store.has_family_key() {
         area_routers.extend(id_area_routers());
+        area_routers.extend(id_metadata_area_routers(state));
     }
-    area_routers.extend(
-        state.config.name_segments.iter().map(|segment| matrix_area_router(state, segment)),
-    );
+    area_routers
+        .extend(state.config.name_segments.iter().map(|segment| matrix_area_router(segment)));
     area_routers
 }
 
@@ -233,7 +235,23 @@ fn oauth_area_routers() -> [AreaRouter; 3] {
     [oauth, oauth_client, pages]
 }
 
-fn matrix_area_router(state: &AppState, segment: &str) -> AreaRouter {
+fn id_metadata_area_routers(state: &AppState) -> [AreaRouter; 2] {
+    let mut well_known = AreaRouter::new(ID_METADATA);
+    for path in paths::ID_METADATA {
+        well_known = well_known.route(path, metadata::id_metadata_route(state));
+    }
+    let mut matrix = AreaRouter::new(MATRIX_METADATA);
+    for segment in &state.config.name_segments {
+        matrix = matrix.replace_prefix(&format!("/{segment}"), "/{segment}");
+        for path in ["v1/auth_metadata", "unstable/org.matrix.msc2965/auth_metadata"] {
+            let route = metadata::id_metadata_route(state);
+            matrix = matrix.route(&format!("/{segment}/client/{path}"), route);
+        }
+    }
+    [well_known, matrix]
+}
+
+fn matrix_area_router(segment: &str) -> AreaRouter {
     let mut area = AreaRouter::new(MATRIX);
     // The second argument is literal: the name of the route in logs and metrics.
     for api in paths::CLIENT_API_VERSIONS {
@@ -268,12 +286,6 @@ fn matrix_area_router(state: &AppState, segment: &str) -> AreaRouter {
             .route(&full_path("/pushers/set"), post(pushers::set_pusher))
             .route(&full_path("/pushers/ack"), post(pushers::acknowledge_pusher))
             .route(&full_path("/user/{user}/account_data/m.push_rules"), get(matrix::account_data));
-    }
-    if state.store.has_family_key() {
-        for path in ["v1/auth_metadata", "unstable/org.matrix.msc2965/auth_metadata"] {
-            let route = metadata::id_metadata_route(state);
-            area = area.route(&format!("/{segment}/client/{path}"), route);
-        }
     }
     area.route(&format!("/{segment}/client/versions"), get(matrix::versions))
         .route(

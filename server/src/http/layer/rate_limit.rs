@@ -1,7 +1,7 @@
 //! Rate limiting: checks every request against all its limits before its handler runs.
 //!
-//! Health checks, metrics and static files are exempt. A gateway check counts the original request
-//! instead of itself. CORS preflight requests are not counted: a page could not read a rejection,
+//! Health checks, metrics, static files and the metadata of the issuer below `/id` are exempt. A
+//! gateway check counts the original request instead of itself. CORS preflight requests are not counted: a page could not read a rejection,
 //! and the request that follows is counted.
 
 use std::net::IpAddr;

@@ -413,6 +413,19 @@ async fn a_refresh_under_a_rate_limit_is_told_to_come_back() {
     assert_ne!(response.header("retry-after"), "");
 }
 
+/// matrix-js-sdk reads the metadata before a refresh, and signs its user out after any error.
+#[tokio::test]
+async fn the_metadata_has_no_rate_limit() {
+    let service = Service::start().await;
+    let http = service.anonymous_client();
+    for _ in 0..400 {
+        assert_eq!(http.get("/_matrix/client/v1/auth_metadata").await.status, 200);
+        assert_eq!(http.get("/.well-known/oauth-authorization-server/id").await.status, 200);
+    }
+    let response = http.get("/_matrix/client/versions").await;
+    assert_eq!((response.status, response.header("x-ratelimit-remaining")), (200, "299"));
+}
+
 #[tokio::test]
 async fn a_client_may_ask_for_the_sign_up_page_and_name_the_user() {
     let (_service, client, mut browser) = start().await;
