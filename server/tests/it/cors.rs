@@ -14,6 +14,11 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
         "/oauth/revoke".to_owned(),
         "/oauth/userinfo".to_owned(),
         "/.well-known/oauth-authorization-server".to_owned(),
+        "/.well-known/oauth-authorization-server/id".to_owned(),
+        "/_matrix/client/v1/auth_metadata".to_owned(),
+        "/id/register".to_owned(),
+        "/id/token".to_owned(),
+        "/id/revoke".to_owned(),
     ] {
         let preflight = alice
             .with_header("access-control-request-method", "PUT")
@@ -27,7 +32,8 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
         }
         let allowed_headers = preflight.header("access-control-allow-headers");
         assert_eq!(
-            allowed_headers, "Authorization, Content-Type, Traceparent, Tracestate",
+            allowed_headers,
+            "Authorization, Content-Type, MCP-Protocol-Version, Traceparent, Tracestate",
             "{path}"
         );
         let response = alice.get(&path).await;

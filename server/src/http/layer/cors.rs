@@ -9,8 +9,10 @@ use axum::response::{IntoResponse, Response};
 
 const ALLOWED_METHODS: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-const ALLOWED_HEADERS: HeaderValue =
-    HeaderValue::from_static("Authorization, Content-Type, Traceparent, Tracestate");
+/// Clients of the Model Context Protocol send their version with every request, also for metadata.
+const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
+    "Authorization, Content-Type, MCP-Protocol-Version, Traceparent, Tracestate",
+);
 const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
     "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, \
      Retry-After, WWW-Authenticate, Link, X-Request-Id",
