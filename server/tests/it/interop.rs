@@ -3,6 +3,7 @@
 mod firefox;
 mod node;
 mod oauth2_crate;
+mod public_clients;
 pub(crate) mod python;
 mod ruma;
 
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 use crate::delivery::PUSH_SETTINGS;
 use crate::evaluation::APPLICATION_SERVICE_SETTINGS;
 use crate::support::process::{add_account, run_successfully};
-use crate::support::{ServerProcess, pypi};
+use crate::support::{Browser, ServerProcess, TestResponse, pypi};
 
 /// Alice's user ID on a server with the default name.
 const ALICE: &str = "@alice:127.0.0.1";
@@ -29,10 +30,26 @@ struct AliceServer {
 
 impl AliceServer {
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(arguments: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let password = add_account(dir.path(), "alice");
-        Self { process: ServerProcess::start(dir.path(), &[]), password, dir }
+        Self { process: ServerProcess::start(dir.path(), arguments), password, dir }
     }
+}
+
+/// Signs in as Alice in a new browser and approves the authorization request at this URL. Returns
+/// the redirect to the client.
+async fn approve(server_url: &str, password: &str, url: &str) -> TestResponse {
+    let mut browser = Browser::over_http(server_url);
+    let page = browser.get(url.strip_prefix(server_url).unwrap()).await;
+    let fields = [("username", "alice"), ("password", password)];
+    let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    let page = browser.follow(&response).await;
+    // An earlier consent may imply this one.
+    if page.status == 303 { page } else { browser.decide(&page, "allow").await }
 }
 
 /// A server that delivers notifications to this machine, and the token of an app of Alice.

@@ -7,9 +7,14 @@ use std::sync::OnceLock;
 use super::run_interpreter;
 use crate::support::{npm, report_skipped};
 
-/// Versions that run on Node.js 20.
-const PACKAGES: [&str; 4] =
-    ["masto@7.12.0", "matrix-js-sdk@37.5.0", "megalodon@10.0.5", "web-push-testing@1.2.2"];
+/// Versions that run on Node.js 20. matrix-js-sdk says that it needs 22.
+const PACKAGES: [&str; 5] = [
+    "@modelcontextprotocol/client@2.4.0",
+    "masto@7.12.0",
+    "matrix-js-sdk@43.0.0",
+    "megalodon@10.0.5",
+    "web-push-testing@1.2.2",
+];
 
 /// Runs a script that must succeed. Reports it as skipped if Node.js or the packages are not
 /// available.

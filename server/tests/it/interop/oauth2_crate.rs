@@ -8,8 +8,7 @@ use oauth2::{
 };
 use serde_json::{Value, json};
 
-use super::AliceServer;
-use crate::support::Browser;
+use super::{AliceServer, approve};
 
 const CALLBACK: &str = "https://app.example/cb";
 
@@ -45,13 +44,9 @@ async fn send(request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
 }
 
 /// Approves the request as Alice; returns the code and the state.
-async fn approve(server: &AliceServer, url: &str) -> (AuthorizationCode, String) {
-    let mut browser = Browser::over_http(&server.process.url);
-    let page = browser.get(url.strip_prefix(&server.process.url).unwrap()).await;
-    let fields = [("username", "alice"), ("password", &*server.password)];
-    let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
-    let page = browser.follow(&response).await;
-    let mut parameters = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
+async fn request_code(server: &AliceServer, url: &str) -> (AuthorizationCode, String) {
+    let response = approve(&server.process.url, &server.password, url).await;
+    let mut parameters = response.redirect_parameters(CALLBACK);
     (
         AuthorizationCode::new(parameters.remove("code").unwrap()),
         parameters.remove("state").unwrap(),
@@ -69,7 +64,7 @@ async fn the_oauth2_crate_redeems_a_code_with_pkce_and_either_auth_method() {
             .add_scopes(["read", "push"].map(|scope| Scope::new(scope.to_owned())))
             .set_pkce_challenge(challenge)
             .url();
-        let (code, returned_state) = approve(&server, url.as_str()).await;
+        let (code, returned_state) = request_code(&server, url.as_str()).await;
         assert_eq!(&returned_state, state.secret());
 
         let (_, wrong_verifier) = PkceCodeChallenge::new_random_sha256();

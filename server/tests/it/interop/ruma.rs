@@ -6,6 +6,9 @@ use std::borrow::Cow;
 
 use axum::http;
 use ruma_client_api::account::register;
+use ruma_client_api::discovery::get_authorization_server_metadata::v1::{
+    self as get_authorization_server_metadata, AccountManagementAction, Prompt,
+};
 use ruma_client_api::discovery::get_supported_versions;
 use ruma_client_api::push::{
     delete_pushrule, get_pushrule, get_pushrule_actions, get_pushrule_enabled, get_pushrules_all,
@@ -233,4 +236,26 @@ async fn ruma_registers_an_application_service_user() {
     let rejection: Result<register::v3::Response, _> = register("zoe").await;
     let error = format!("{:?}", rejection.unwrap_err());
     assert!(error.contains("Exclusive"), "{error}");
+}
+
+#[tokio::test]
+async fn ruma_parses_the_authorization_server_metadata() {
+    let server = AliceServer::start();
+    let client = Client::connect(&server.process.url).await;
+    let request = get_authorization_server_metadata::Request::new();
+    let metadata = client.send(request).await.unwrap().metadata.deserialize().unwrap();
+    metadata.insecure_validate_urls().unwrap();
+    assert_eq!(metadata.issuer.as_str(), format!("{}/id", server.process.url));
+    assert!(metadata.registration_endpoint.is_some());
+    assert_eq!(metadata.prompt_values_supported, [Prompt::Create]);
+    let actions = metadata.account_management_actions_supported;
+    for action in [
+        AccountManagementAction::Profile,
+        AccountManagementAction::DevicesList,
+        AccountManagementAction::DeviceView,
+        AccountManagementAction::DeviceDelete,
+        AccountManagementAction::AccountDeactivate,
+    ] {
+        assert!(actions.contains(&action), "{action:?}");
+    }
 }
