@@ -286,16 +286,8 @@ fn only_registered_scopes_can_be_requested() {
         ("read write", Some("write:statuses"), Ok("write:statuses")),
         ("read", Some("read write"), unregistered_scope("write")),
         ("write:statuses", Some("write"), unregistered_scope("write")),
-        (
-            "write push",
-            None,
-            Err(OAuthError::UnregisteredDefaultScope("read")),
-        ),
-        (
-            "write push",
-            Some(""),
-            Err(OAuthError::UnregisteredDefaultScope("read")),
-        ),
+        ("write push", None, Err(OAuthError::UnregisteredDefaultScope("read"))),
+        ("write push", Some(""), Err(OAuthError::UnregisteredDefaultScope("read"))),
         ("write push", Some("read"), unregistered_scope("read")),
         ("read", Some("read nope"), Err(OAuthError::UnknownScope("nope".into()))),
         ("read", Some("read  read"), Err(OAuthError::MalformedScope)),

@@ -64,9 +64,9 @@ const ROUTES: [(&str, Area); 56] = [
     ("/id/introspect", ID),
     ("/id/register", ID),
     ("/id/{*path}", ID),
-    ("/.well-known/oauth-authorization-server/id", WELL_KNOWN),
-    ("/.well-known/openid-configuration/id", WELL_KNOWN),
-    ("/id/.well-known/openid-configuration", WELL_KNOWN),
+    ("/.well-known/oauth-authorization-server/id", ID_METADATA),
+    ("/.well-known/openid-configuration/id", ID_METADATA),
+    ("/id/.well-known/openid-configuration", ID_METADATA),
     ("/oauth/authorize/native", PAGES),
     ("/oauth/authorize/resume", PAGES),
     ("/oauth/account/remove_app", PAGES),
@@ -135,8 +135,6 @@ fn expected_areas() -> BTreeMap<String, Area> {
         for path in [
             "client/versions",
             "client/unstable/org.matrix.msc4174/pushers/ack",
-            "client/v1/auth_metadata",
-            "client/unstable/org.matrix.msc2965/auth_metadata",
             "app/v1/evaluate",
             "app/v1/notify",
             "app/v1/notifications",
@@ -146,6 +144,9 @@ fn expected_areas() -> BTreeMap<String, Area> {
             expected.insert(format!("/{segment}/{path}"), MATRIX);
         }
         expected.insert(format!("//{segment}/{{*path}}"), MATRIX);
+        for path in ["v1/auth_metadata", "unstable/org.matrix.msc2965/auth_metadata"] {
+            expected.insert(format!("/{segment}/client/{path}"), MATRIX_METADATA);
+        }
     }
     expected
 }
@@ -240,7 +241,9 @@ fn fill_segment(segment: &str) -> &str {
 async fn the_first_segment_of_every_route_outside_the_matrix_area_is_reserved() {
     let dir = tempfile::tempdir().unwrap();
     let state = test_state(dir.path()).await;
-    let routers = area_routers(&state).into_iter().filter(|router| router.area != MATRIX);
+    let routers = area_routers(&state)
+        .into_iter()
+        .filter(|router| ![MATRIX, MATRIX_METADATA].contains(&router.area));
     for path in routers.flat_map(|router| listed_paths(&router)) {
         let first_segment = path.split('/').nth(1).unwrap();
         // Segments that are empty or begin with `.` or `@` cannot be configured.
