@@ -274,7 +274,9 @@ fn describe_missing_scopes<'a>(
     scopes: impl IntoIterator<Item = &'a Scope>,
     conjunction: &str,
 ) -> String {
-    let names: Vec<&str> = scopes.into_iter().map(|scope| scope.as_str()).collect();
+    // Matrix's scope replaces all others for clients of the issuer below `/id`, which know it.
+    let scopes = scopes.into_iter().filter(|scope| **scope != Scope::MatrixApi);
+    let names: Vec<&str> = scopes.map(|scope| scope.as_str()).collect();
     let noun = if names.len() > 1 && conjunction == "and" { "scopes" } else { "scope" };
     format!("This token lacks the {noun} {}", names.join(&format!(" {conjunction} ")))
 }

@@ -331,6 +331,7 @@ conformance! {
         a_newer_message_of_a_topic_replaces_the_waiting_one,
         a_full_receiver_accepts_a_message_that_replaces_another,
         a_delivery_in_flight_is_neither_replaced_nor_withdrawn,
+        the_delivery_after_an_expired_one_is_in_flight,
         a_failed_delivery_is_removed_if_a_newer_one_of_its_topic_waits,
         messages_that_were_read_are_withdrawn,
         concurrent_messages_of_a_topic_leave_one,

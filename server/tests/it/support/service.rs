@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use belfry::app::{AppState, StateParts};
 use belfry::config::{Config, RateLimitMode};
@@ -15,10 +16,12 @@ use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::clock::Clock;
 use belfry_runtime::random;
+use belfry_runtime::sealing::SealingKey;
 use belfry_runtime::test::FakeClock;
 use belfry_store::test::TestDatabase;
 use belfry_store::{Account, Database, NewToken, Store, StoredApp};
 use jiff::Timestamp;
+use tempfile::TempDir;
 
 use super::browser::Browser;
 use super::client::TestClient;
@@ -64,9 +67,7 @@ impl Service {
         mut config: Config,
         change: impl FnOnce(&mut StateParts),
     ) -> Self {
-        if let Database::Sqlite(path) = &database.database {
-            config.secret_key_file.get_or_insert_with(|| path.with_file_name("belfry.key"));
-        }
+        config.secret_key_file.get_or_insert_with(sealing_key_file);
         let clock = Arc::new(FakeClock::at_second(START_SECONDS));
         let default_url = || "https://ring.example".parse().unwrap();
         let base_url = config.base_url.clone().unwrap_or_else(default_url);
@@ -201,6 +202,16 @@ impl Service {
         };
         token
     }
+}
+
+/// Returns the path of a sealing key that all services of this process share.
+fn sealing_key_file() -> PathBuf {
+    static DIR: LazyLock<TempDir> = LazyLock::new(|| {
+        let dir = tempfile::tempdir().unwrap();
+        SealingKey::random().write_new(&dir.path().join("belfry.key")).unwrap();
+        dir
+    });
+    DIR.path().join("belfry.key")
 }
 
 pub(crate) fn peer_address(ip: impl Into<IpAddr>) -> SocketAddr {

@@ -98,9 +98,6 @@ pub(crate) async fn a_delivery_in_flight_is_neither_replaced_nor_withdrawn(store
         ..in_topic(5, event_id, "t")
     };
     let all_of_room = ReadMessages::Room { room_id: "!r".to_owned(), up_to_ms: u64::MAX };
-    // It expires before the first attempt.
-    let expired = NewDelivery { expires_at: timestamp(NOW + 5), ..in_topic(5, "$0", "u") };
-    enqueue(&store, &[expired]).await;
     enqueue(&store, &[in_both("$1")]).await;
     // Also during a second attempt, before which the newer ones would be sent.
     for attempt in ["first", "second"] {
@@ -118,9 +115,26 @@ pub(crate) async fn a_delivery_in_flight_is_neither_replaced_nor_withdrawn(store
         store.record_attempts(&[result], timestamp(NOW + 10)).await.unwrap();
     }
     let log = store.delivery_log(7, None, 100).await.unwrap();
-    let first = log.iter().find(|delivery| delivery.event_id == "$1").unwrap();
+    let first = log.last().unwrap();
     assert_eq!((first.outcome, first.attempts), (Some(DeliveryOutcome::Delivered), 2));
     assert_eq!(waiting_count(&store).await, 0);
+}
+
+/// The delivery that was next before the claim has expired.
+pub(crate) async fn the_delivery_after_an_expired_one_is_in_flight(store: Store) {
+    add_accounts_and_token(&store).await;
+    add_receiver(&store, &pusher(7, 5, "a")).await;
+    enqueue(&store, &[in_room(5, "$0", "!r")]).await;
+    let result = failed(&claim(&store, "first", NOW).await[0], NOW + 10);
+    store.record_attempts(&[result], timestamp(NOW)).await.unwrap();
+    let expired = NewDelivery { expires_at: timestamp(NOW + 5), ..in_room(5, "$1", "!r") };
+    enqueue(&store, &[expired]).await;
+    enqueue(&store, &[in_room(5, "$2", "!r")]).await;
+    let claimed = claim(&store, "second", NOW + 10).await;
+    assert_eq!(claimed[0].details.rule.as_deref(), Some("$2"));
+    let all_of_room = ReadMessages::Room { room_id: "!r".to_owned(), up_to_ms: u64::MAX };
+    assert_eq!(read(&store, &all_of_room).await, 1);
+    assert_eq!(waiting_events(&store).await, ["$2"]);
 }
 
 /// Otherwise, the receiver would get the older message last.

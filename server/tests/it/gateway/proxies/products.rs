@@ -54,12 +54,13 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
         );
     }
     verify_page(&gateway).await;
-    for target in
-        ["POST /_matrix/client/v3/logout/all", "GET /_matrix/client/r0/register/available"]
-    {
+    for (target, status, code) in [
+        ("POST /_matrix/client/v3/logout/all", 401, "M_MISSING_TOKEN"),
+        ("GET /_matrix/client/r0/register/available", 404, "M_UNRECOGNIZED"),
+    ] {
         let response = gateway.send(target, None, &[]).await;
-        assert_eq!(response.status(), 404, "{target}");
-        assert_eq!(response.json::<Value>().await.unwrap()["errcode"], "M_UNRECOGNIZED");
+        assert_eq!(response.status(), status, "{target}");
+        assert_eq!(response.json::<Value>().await.unwrap()["errcode"], code);
     }
     assert_eq!(gateway.upstream.request_count(), 3);
     verify_preflight(&gateway, "/_matrix/client/v3/sync").await;
