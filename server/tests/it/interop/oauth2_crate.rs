@@ -1,10 +1,12 @@
 //! Interoperability with the client of the `oauth2` crate, with reqwest as its HTTP client.
 
+use std::time::Duration;
+
 use oauth2::basic::{BasicClient, BasicErrorResponseType};
 use oauth2::{
     AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet,
     EndpointSet, HttpRequest, HttpResponse, IntrospectionUrl, PkceCodeChallenge, RedirectUrl,
-    RequestTokenError, Scope, TokenIntrospectionResponse, TokenResponse, TokenUrl,
+    RefreshToken, RequestTokenError, Scope, TokenIntrospectionResponse, TokenResponse, TokenUrl,
 };
 use serde_json::{Value, json};
 
@@ -110,5 +112,51 @@ async fn the_oauth2_crate_gets_an_app_token_with_either_auth_method() {
             }
             result => panic!("{result:?}"),
         }
+    }
+}
+
+/// matrix-sdk uses the crate, and names the scopes as before the specification.
+#[tokio::test]
+async fn the_oauth2_crate_refreshes_without_a_secret() {
+    const DEVICE: &str = "ABCDEFGHIJ";
+    let server = AliceServer::start();
+    let (url, http_client) = (&server.process.url, reqwest::Client::new());
+    let registration = json!({
+        "client_name": "oauth2", "client_uri": "https://app.example/",
+        "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none",
+    });
+    let request = http_client.post(format!("{url}/id/register")).json(&registration);
+    let registered: Value = request.send().await.unwrap().json().await.unwrap();
+    let client = BasicClient::new(ClientId::new(registered["client_id"].as_str().unwrap().into()))
+        .set_auth_uri(AuthUrl::new(format!("{url}/id/authorize")).unwrap())
+        .set_token_uri(TokenUrl::new(format!("{url}/id/token")).unwrap())
+        .set_redirect_uri(RedirectUrl::new(CALLBACK.to_owned()).unwrap());
+
+    let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+    let scope = |suffix: &str| Scope::new(format!("urn:matrix:org.matrix.msc2967.client:{suffix}"));
+    let (authorization_url, _) = client
+        .authorize_url(CsrfToken::new_random)
+        .add_scopes([scope("api:*"), scope(&format!("device:{DEVICE}"))])
+        .set_pkce_challenge(challenge)
+        .url();
+    let (code, _) = request_code(&server, authorization_url.as_str()).await;
+    let request = client.exchange_code(code).set_pkce_verifier(verifier);
+    let mut token = request.request_async(&send).await.unwrap();
+    for _ in 0..10 {
+        assert_eq!(token.expires_in(), Some(Duration::from_mins(5)));
+        let whoami_url = format!("{url}/_matrix/client/v3/account/whoami");
+        let request = http_client.get(whoami_url).bearer_auth(token.access_token().secret());
+        let user: Value = request.send().await.unwrap().json().await.unwrap();
+        assert_eq!(user["device_id"], DEVICE);
+        let refresh_token = token.refresh_token().unwrap();
+        token = client.exchange_refresh_token(refresh_token).request_async(&send).await.unwrap();
+    }
+
+    let unknown = RefreshToken::new("unknown".to_owned());
+    match client.exchange_refresh_token(&unknown).request_async(&send).await {
+        Err(RequestTokenError::ServerResponse(error)) => {
+            assert_eq!(error.error(), &BasicErrorResponseType::InvalidGrant);
+        }
+        result => panic!("{result:?}"),
     }
 }
