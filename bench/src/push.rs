@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::delivery::load_sealing_key;
+use belfry::sealing::load_sealing_key;
 use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::push::message::{DeliveryDetails, EventMessage, Message};
 use belfry_core::push::receiver::{Pusher, PusherKind, ReceiverDocument, ReceiverSecrets};

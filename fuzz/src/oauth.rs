@@ -15,10 +15,11 @@ use belfry_core::oauth::app::{App, AppDetails, AppRegistration};
 use belfry_core::oauth::authorization_request::AuthorizationRequest;
 use belfry_core::oauth::authorization_response::{Delivery, ResponseMode, ResponseTarget};
 use belfry_core::oauth::client::{ClientProperties, Registrar};
-use belfry_core::oauth::issuer_policy::MASTODON;
+use belfry_core::oauth::issuer_policy::{ID, MASTODON};
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::redirect::RedirectUri;
+use belfry_core::oauth::registration::ClientMetadata;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token;
 use belfry_core::oauth::token_request::ClientTokenRequest;
@@ -50,6 +51,7 @@ pub fn check_input(input: &[u8]) {
     let proxy = IpAddr::from(Ipv4Addr::LOCALHOST);
     let proxies = TrustedProxies("127.0.0.0/8".parse().into_iter().collect());
     let _ = proxies.client_address(proxy, [header].into_iter(), [body].into_iter());
+    let _ = ClientMetadata::parse(body, &ID);
 }
 
 fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
@@ -57,7 +59,8 @@ fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
     let tokens = pairs.iter().filter(|(name, _)| name == "access_token");
     let _ = token::extract_token([header], tokens.map(|(_, token)| token.as_str()));
     let _ = TokenRequest::parse(&MASTODON, Some(header), parameters);
-    let _ = ClientTokenRequest::parse(Some(header), parameters);
+    let _ = ClientTokenRequest::parse(&MASTODON, Some(header), parameters);
+    let _ = TokenRequest::parse(&ID, Some(header), parameters);
     let _ = SignUp::from_pairs(pairs).validate(|_| false);
     let _ = parameters.required(Parameter::ClientId);
     for (_, value) in pairs {

@@ -23,6 +23,6 @@ pub mod log;
 pub mod metrics;
 pub mod pages;
 mod paths;
-mod sealing;
+pub mod sealing;
 pub mod serve;
 pub mod tls;

@@ -47,7 +47,7 @@ pub(crate) async fn open_sealing_key(
 }
 
 /// Reads the sealing key; a missing one is created if `create` is true.
-pub(crate) fn load_sealing_key(path: &Path, create: bool) -> Result<SealingKey, String> {
+pub fn load_sealing_key(path: &Path, create: bool) -> Result<SealingKey, String> {
     let describe = |verb: &str, error: io::Error| {
         let name = path.display();
         let reason = describe_file_error(path, &error);
