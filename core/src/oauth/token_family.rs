@@ -4,6 +4,9 @@
 //! A family is one row. It stores generations, not tokens: the two tokens of a generation (a pair)
 //! are computed from the row's key and the generation, with a MAC. So a response that was lost can
 //! be given again, and a backup that is older than the client's tokens is no obstacle.
+//!
+//! An access token is valid until it expires or the family ends, whatever its generation: several
+//! processes may use one family, and some clients sign their user out if a token is refused early.
 
 use jiff::Timestamp;
 
@@ -69,12 +72,6 @@ impl TokenFamily {
         next_newest.map_or(Refresh::Reuse, |newest| {
             Refresh::Advance(Self { base: generation, newest, is_used: false, issued_at: now })
         })
-    }
-
-    /// Returns whether an access token of this generation, whose MAC is correct and which has not
-    /// expired, is valid. One that is newer than the row was issued before a restore or failover.
-    pub fn accepts_access(self, generation: u32) -> bool {
-        generation == self.base || generation >= self.newest
     }
 
     /// Returns the time at which the newest access token expires.

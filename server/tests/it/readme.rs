@@ -47,8 +47,9 @@ fn the_readme_shows_what_the_server_prints() {
     let Ok(mut server) = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
         return report_skipped("script", "it is not installed");
     };
-    let lines = BufReader::new(server.stdout.take().unwrap()).lines().take(2);
-    let [log_line, ready_line] = &lines.map(Result::unwrap).collect::<Vec<_>>()[..] else {
+    let lines = BufReader::new(server.stdout.take().unwrap()).lines().take(3);
+    let [started_line, key_line, ready_line] = &lines.map(Result::unwrap).collect::<Vec<_>>()[..]
+    else {
         panic!("the server printed fewer lines")
     };
     // Ctrl-C
@@ -57,10 +58,13 @@ fn the_readme_shows_what_the_server_prints() {
     let url = ready_line.trim_end().strip_prefix("belfry listening on ").unwrap();
     let block = readme_blocks()[0].replace("http://127.0.0.1:8080", url);
     let strip_time = |line: &str| line.trim_end().split_once(' ').unwrap().1.to_owned();
-    let [expected_log_line, expected_ready_line] = block.lines().collect::<Vec<_>>()[..] else {
+    let [expected_started_line, expected_key_line, expected_ready_line] =
+        block.lines().collect::<Vec<_>>()[..]
+    else {
         panic!("{block}")
     };
-    assert_eq!(strip_time(log_line), strip_time(expected_log_line));
+    assert_eq!(strip_time(started_line), strip_time(expected_started_line));
+    assert_eq!(strip_time(key_line), strip_time(expected_key_line));
     assert_eq!(ready_line.trim_end(), expected_ready_line);
 }
 

@@ -143,7 +143,7 @@ conformance! {
     families::{
         a_code_is_redeemed_for_a_family_whose_tokens_are_computed,
         only_access_tokens_computed_with_the_key_are_accepted,
-        access_tokens_of_the_base_and_of_the_newest_generation_are_accepted,
+        access_tokens_of_every_generation_are_accepted,
         the_first_use_of_the_newest_access_token_is_stored,
         a_refresh_decided_on_an_outdated_row_is_not_written,
         only_one_of_several_concurrent_refreshes_with_one_token_is_written,

@@ -226,9 +226,7 @@ pub(crate) async fn only_access_tokens_computed_with_the_key_are_accepted(store:
     }
 }
 
-pub(crate) async fn access_tokens_of_the_base_and_of_the_newest_generation_are_accepted(
-    store: Store,
-) {
+pub(crate) async fn access_tokens_of_every_generation_are_accepted(store: Store) {
     add_alice_and_app(&store).await;
     sign_in(&store, "f").await;
     let key = set_key(&store);
@@ -238,18 +236,12 @@ pub(crate) async fn access_tokens_of_the_base_and_of_the_newest_generation_are_a
     assert_eq!(advance(&store, "f", first, next).await, WriteOutcome::Written);
     assert_eq!(state(&store, &key, "f").await, next);
 
-    // Each token is read from the database first, because a rejected one is not cached.
-    for (generation, accepted) in
-        [(0, false), (1, false), (3, false), (2, true), (4, true), (5, true)]
-    {
+    // One that is newer than the row was issued before a restore or a failover. A cached row may be
+    // older than the token for other reasons.
+    for generation in 0..6 {
         let access_token = access(&key, "f", generation);
-        assert_eq!(is_accepted(&store, access_token).await, accepted, "{generation}");
-        let is_cached = store.cached_token(access_token).is_some();
-        assert_eq!(is_cached, accepted && generation < 5, "{generation}");
-    }
-    for generation in [0, 1, 3] {
-        let access_token = access(&key, "f", generation);
-        assert!(!is_accepted(&store, access_token).await, "{generation} while the row is cached");
+        assert!(is_accepted(&store, access_token).await, "{generation}");
+        assert!(generation < 5 || store.cached_token(access_token).is_none());
     }
 }
 
