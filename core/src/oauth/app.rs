@@ -3,7 +3,7 @@
 use strum::IntoStaticStr;
 use thiserror::Error;
 
-use super::client::{ClientProperties, Issuer};
+use super::client::{AuthMethod, ClientProperties, Issuer};
 use super::error::{OAuthError, TruncatedScopeName};
 use super::issuer_policy::IssuerPolicy;
 use super::redirect::{RedirectUri, RedirectUriError};
@@ -37,6 +37,12 @@ impl App {
             Issuer::OAuth | Issuer::Unknown => RedirectUri::match_requested,
         };
         self.details.redirect_uris.iter().find_map(|uri| match_uri(uri, requested_uri))
+    }
+
+    /// Returns whether nothing confirms which app gets the code: it has no secret, and any program on
+    /// the user's device can receive the response.
+    pub fn is_unverified(&self, redirect_uri: &RedirectUri) -> bool {
+        self.properties.auth_method == AuthMethod::None && redirect_uri.remote_host().is_none()
     }
 
     /// Returns the scopes that a `scope` parameter requests; `read` if it is absent or empty. Fails

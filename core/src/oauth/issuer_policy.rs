@@ -23,8 +23,8 @@ pub struct IssuerPolicy {
     pub auth_methods: &'static [AuthMethod],
     /// The scope of a request without scopes.
     pub default_scope: Scope,
-    /// Whether an authorization request without a PKCE challenge is invalid. Those of clients
-    /// without a secret always are.
+    /// Whether an authorization request of a client with a secret is invalid without a PKCE
+    /// challenge. A client without a secret always needs one.
     pub requires_pkce: bool,
     /// Whether an earlier consent implies a new one also for redirect URIs that are not `https`,
     /// if the request has a PKCE challenge.

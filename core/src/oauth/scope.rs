@@ -242,6 +242,11 @@ impl Scopes {
         self
     }
 
+    /// Returns whether the scopes only identify the user, and give access to nothing else.
+    pub fn only_identify(&self) -> bool {
+        self.iter().all(|scope| scope == Scope::Profile)
+    }
+
     /// Checks that Matrix's API is requested for exactly one device, and a device only for it.
     pub fn check_device(&self) -> Result<(), OAuthError> {
         let devices = self.device_ids().count();

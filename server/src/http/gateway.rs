@@ -137,8 +137,7 @@ fn authorize_token(
         return Err(GatewayError::AppToken);
     }
     // A sign-in that only identifies the user gives access to nothing that the gateway protects.
-    let is_identity_only = token.scopes.iter().all(|scope| scope == Scope::Profile);
-    if token.is_family() && is_identity_only && options.scopes.is_empty() {
+    if token.is_family() && token.scopes.only_identify() && options.scopes.is_empty() {
         return Err(GatewayError::MissingScopes(Scopes::from_iter([Scope::Read])));
     }
     let missing_scopes: Scopes =

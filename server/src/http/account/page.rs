@@ -16,8 +16,8 @@ use crate::http::respond::{redirect, redirect_with_notice, render_large_page, re
 use crate::pages::{self, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
 use crate::paths::{ACCOUNT, ACCOUNT_SECURITY, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
 
-/// What clients may link to here (`account_management_actions_supported`, MSC4191): the profile and
-/// the devices are on this page, and the account is deleted on the page "Security".
+/// The actions for which a client may open the account page (`account_management_actions_supported`,
+/// MSC4191). This page shows the profile and the devices. The page "Security" deletes the account.
 pub(crate) const ACCOUNT_ACTIONS: [&str; 5] = [
     "org.matrix.profile",
     "org.matrix.devices_list",

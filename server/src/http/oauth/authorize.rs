@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::form::last_value;
 use belfry_core::oauth::authorization_request::NextStep;
-use belfry_core::oauth::client::{AuthMethod, Registrar};
+use belfry_core::oauth::client::Registrar;
 
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError, log_rejection};
@@ -110,8 +110,7 @@ fn render_consent_page(
         switch_account_form: form(&switch_path),
         app: &pending.app.details,
         is_operator_app: pending.app.properties.registered_by == Registrar::Operator,
-        is_unverified: pending.app.properties.auth_method == AuthMethod::None
-            && pending.request.target.redirect_uri.remote_host().is_none(),
+        is_unverified: pending.app.is_unverified(&pending.request.target.redirect_uri),
         account: &account.name,
         scopes: &grant.scopes,
         redirect_uri: &pending.request.target.redirect_uri,
